@@ -1,0 +1,93 @@
+"""Every error of the project, split by who must act.
+
+    OmniError
+    ├── UsageError        (ValueError)    you called it wrong: change the call
+    │   ├── UnknownName                   no such model, scenario, defect, ...: the nearest name is told
+    │   └── EnvironmentMissing            Java, TLC, torch, CUDA, ...: the command that brings it is told
+    ├── PeerError                         the other side: look there
+    │   ├── PeerDied                      it ended; with its last sequence number and how it ended
+    │   ├── PeerClosed                    it said goodbye
+    │   └── PeerFailed                    it answered with an error of its own
+    ├── Full                              expected under load: retry, or wait longer
+    ├── Timeout           (TimeoutError)  expected under load: retry, or wait longer
+    ├── FormatError       (ValueError)    bytes disagree with the format: names the path inside them
+    ├── ShutdownError                     the engine is going away: do not retry
+    ├── Inconclusive                      the question could not be answered: neither yes nor no
+    └── InternalError                     our bug: please report it
+
+A message says what happened with its values, where, and the literal next thing to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class OmniError(Exception):
+    """Root of the tree; catch it to catch everything that omni_ipc raises on purpose."""
+
+
+class UsageError(OmniError, ValueError):
+    """The call, a file or an option is wrong."""
+
+
+class UnknownName(UsageError):
+    """A name is not in the table that it was looked up in."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(known) or 'none'}."
+        super().__init__(f"There is no {kind} '{name}'. {hint}")
+
+
+class EnvironmentMissing(UsageError):
+    """This machine lacks something that the command needs."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what} {remedy}")
+
+
+class PeerError(OmniError):
+    """The other side of a lane did something, or ceased to."""
+
+
+class PeerDied(PeerError):
+    """The other side ended without saying goodbye."""
+
+    def __init__(self, peer: str, how: str, last_sequence: int | None = None) -> None:
+        after = "" if last_sequence is None else f" after record {last_sequence}"
+        super().__init__(f"{peer} died{after}: {how}. Look at its log; what it had published before was delivered.")
+
+
+class PeerClosed(PeerError):
+    """The other side closed the lane in good order; nothing more will come."""
+
+
+class PeerFailed(PeerError):
+    """The other side could not do what it was asked, and sent its error instead."""
+
+
+class Full(OmniError):
+    """No room came free within the caller's timeout; nothing was written."""
+
+
+class Timeout(OmniError, TimeoutError):  # noqa: N818 - the field's own word, and it is a TimeoutError
+    """Nothing arrived within the caller's timeout; nothing was consumed."""
+
+
+class FormatError(OmniError, ValueError):
+    """Received bytes disagree with the format; they were neither executed nor delivered."""
+
+
+class ShutdownError(OmniError):
+    """The engine is shutting down, or has shut down; the work was not done."""
+
+
+class Inconclusive(OmniError):
+    """A check could not be carried out as meant, so it says neither yes nor no."""
+
+
+class InternalError(OmniError):
+    """An invariant of omni_ipc itself is broken."""

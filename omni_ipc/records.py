@@ -1,0 +1,175 @@
+"""What the rooms tell each other: steps, traces, failures and reports; versioned, to and from JSON.
+
+A trace is a list of semantic steps (task, action, fields), not of opcodes or line numbers: a counterexample of TLC, a
+failure that the explorer found and a recording of real processes are the same thing, and survive a refactoring.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from omni_ipc.errors import UsageError
+
+TRACE_VERSION = 1
+
+Field = str | int | bool
+"""A field of a region or step: small, comparable, the same in code, spec and trace."""
+
+
+class Verdict(enum.StrEnum):
+    """What an exploration or a check may say, and nothing beyond it."""
+
+    HOLDS = "holds"  # every schedule was run, under control, and none failed
+    BOUNDED = "bounded"  # none failed among those run; the bound is told
+    VIOLATED = "violated"  # at least one failed; it is told which
+    INCONCLUSIVE = "inconclusive"  # something was not under control; it is told what
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a command that ends with this verdict: 0 as claimed, 1 violated, 3 inconclusive."""
+        return {Verdict.VIOLATED: 1, Verdict.INCONCLUSIVE: 3}.get(self, 0)
+
+
+class Origin(enum.StrEnum):
+    """Where a trace comes from, and so how complete it is."""
+
+    MODEL = "model"  # TLC's counterexample: only the model's actions; the code may have steps between them
+    EXPLORED = "explored"  # every step that the code took
+
+
+class FailureKind(enum.StrEnum):
+    """The ways in which a schedule can fail."""
+
+    EXCEPTION = "exception"  # a task, or the scenario itself, raised
+    DEADLOCK = "deadlock"  # tasks wait for each other
+    LOST_WAKEUP = "lost wake-up"  # a task waits, and nobody is left to wake it
+    LIVELOCK = "livelock"  # the schedule does not end
+    UNGUARDED = "unguarded access"  # shared state was touched without its lock
+    LEAK = "leak"  # a task outlived the scenario
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One step of one task."""
+
+    task: str
+    action: str  # a region's name ("Pump.Deliver"), or a primitive operation ("queue.get")
+    fields: dict[str, Field] = {}
+    where: str | None = None  # "outputs.py:88 in deliver"
+    state: dict[str, Any] | None = None  # after the step; values as in ITF ("#set", "#map", "#tup")
+
+    def __str__(self) -> str:
+        fields = ", ".join(f"{name}={value}" for name, value in self.fields.items())
+        return f"{self.task}: {self.action}({fields})"
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What went wrong in a schedule."""
+
+    kind: FailureKind
+    message: str
+    task: str | None = None
+    where: str | None = None
+    details: tuple[str, ...] = ()  # one line each: who waits for what, tracebacks
+
+    def __str__(self) -> str:
+        place = f" (task {self.task}{f', {self.where}' if self.where else ''})" if self.task else ""
+        return f"{self.kind.value}: {self.message}{place}"
+
+
+class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format", tag="omni-ipc-trace"):
+    """One schedule, step by step, and what came of it."""
+
+    version: int
+    scenario: str
+    origin: Origin
+    steps: tuple[Step, ...]
+    defect: str | None = None
+    model: str | None = None  # the manifest's name of the model that gave it
+    claim: str | None = None  # the property that it violates
+    initial: dict[str, Any] | None = None  # the model's state before the first step
+    failure: Failure | None = None
+
+    def save(self, path: Path) -> Path:
+        """Write the trace as indented JSON, wholly or not at all."""
+        return write_atomically(path, msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
+
+    @classmethod
+    def load(cls, path: Path) -> Trace:
+        """Read a trace.
+
+        Raises:
+            UsageError: the file cannot be read, is empty, truncated, no trace, or of another version.
+        """
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise UsageError(
+                f"Cannot read the trace '{path}': {error.strerror}. Give the path of a *.trace.json file."
+            ) from None
+        if not data.strip():
+            raise UsageError(f"The trace '{path}' is empty. Make it anew: omni-ipc explore SCENARIO --save DIR.")
+        try:
+            header = msgspec.json.decode(data, type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            raise UsageError(f"The trace '{path}' is not whole JSON ({error}). Restore it, or make it anew.") from None
+        if header.get("format") != "omni-ipc-trace":
+            raise UsageError(f'\'{path}\' is JSON, but no trace of omni-ipc: it lacks "format": "omni-ipc-trace".')
+        if header.get("version") != TRACE_VERSION:
+            raise UsageError(
+                f"The trace '{path}' has version {header.get('version')}; this omni-ipc reads version {TRACE_VERSION}. "
+                "Replay it with the omni-ipc that wrote it, or make it anew."
+            )
+        try:
+            return msgspec.convert(header, cls)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"The trace '{path}' is damaged: {error}. Restore it, or make it anew.") from None
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What an exploration found."""
+
+    scenario: str
+    verdict: Verdict
+    reason: str  # what the verdict rests on: "all 252 schedules", "2,000 runs of random walk, seed 0"
+    strategy: str
+    schedules: int  # runs from the start of the scenario to its end or to a prune
+    steps: int  # steps of all schedules together
+    traces: int  # distinct orders of conflicting steps seen to the end
+    seconds: float
+    outcomes: tuple[str, ...] = ()  # the distinct values that the scenario returned, as text
+    failure: Failure | None = None
+    trace: Trace | None = None  # of the failure, shrunk
+
+
+def write_atomically(path: Path, data: bytes) -> Path:
+    """Write a file wholly or not at all; missing folders are made.
+
+    Raises:
+        UsageError: it cannot be written (full disk, no permission, ...); nothing half-written stays behind.
+    """
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UsageError(
+            f"Cannot write '{path}': {error.strerror}. Free some space there, or choose another folder."
+        ) from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+    return path

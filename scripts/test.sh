@@ -1,0 +1,9 @@
+#!/bin/sh
+# Lint, types, import contracts, tests; BIN is the virtual environment's bin folder.
+set -eu
+bin=$1
+"$bin/ruff" check .
+"$bin/ruff" format --check .
+"$bin/mypy"
+"$bin/lint-imports" --no-cache
+"$bin/python" -m pytest -m 'not soak'
