@@ -1,3 +1,3 @@
-"""omni_ipc: the asynchronous output path of an inference engine, its models, and the testbed that ties them together."""
+"""The asynchronous output path of an inference engine, its models, and the testbed that ties them together."""
 
 __version__ = "0.1.0"

@@ -73,7 +73,7 @@ class Full(OmniError):
     """No room came free within the caller's timeout; nothing was written."""
 
 
-class Timeout(OmniError, TimeoutError):  # noqa: N818 - the field's own word, and it is a TimeoutError
+class Timeout(OmniError, TimeoutError):
     """Nothing arrived within the caller's timeout; nothing was consumed."""
 
 
