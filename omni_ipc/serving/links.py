@@ -1,0 +1,50 @@
+"""The two ends of a link between engine and worker: what serving asks of a transport."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+M_co = TypeVar("M_co", covariant=True)
+M_contra = TypeVar("M_contra", contravariant=True)
+
+
+class Delivery(Protocol[M_co]):
+    """One received message, and the tensors beside it, still packed."""
+
+    @property
+    def message(self) -> M_co: ...
+
+    def unpack(self) -> Any:
+        """Build the tree of tensors that was sent beside the message, or None.
+
+        Raises:
+            FormatError: the bytes disagree with their description.
+        """
+
+
+class Sender(Protocol[M_contra]):
+    """The writing end: one writer context, messages in order, once, unaltered."""
+
+    def send(self, message: M_contra, payload: Any = None) -> None:
+        """Send a message, and a tree of host tensors beside it, within the sender's timeout.
+
+        Raises:
+            Full: no room came free in time; nothing was written.
+            UsageError: the payload holds something that cannot travel; nothing was written.
+        """
+
+    def close(self) -> None:
+        """Say that nothing more will come."""
+
+
+class Receiver(Protocol[M_co]):
+    """The reading end of one or more senders."""
+
+    def receive(self, timeout: float) -> Delivery[M_co]:
+        """Take the next message.
+
+        Raises:
+            Timeout: nothing came within ``timeout`` seconds; nothing was consumed.
+            PeerClosed: every sender has closed, and everything was taken.
+            FormatError: what came is no such message.
+        """
