@@ -1,0 +1,4 @@
+---- MODULE Garbled ----
+VARIABLE x
+Init == x = = 0
+====
