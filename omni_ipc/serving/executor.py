@@ -37,6 +37,7 @@ class Executor:
     ) -> None:
         self._rt = rt
         self._requests = requests
+        self._results = results
         self._sending = rt.lock()  # the request lane has one writer at a time
         self._table = table
         self._config = config
@@ -93,11 +94,13 @@ class Executor:
         )
 
     def shutdown(self) -> None:
-        """Stop the worker, take what it still announces, and fail whatever is pending after that."""
+        """Stop the worker, take what it still announces, and fail whatever is pending after that; bounded in time."""
         with self._rt.region("Executor.Stop", self._sending):
             self._requests.send(Stop())
             self._requests.close()
         if self._pumping is not None:
+            self._pumping.join(self._config.shutdown_timeout_s)
+            self._results.close()
             self._pumping.join()
         self._table.close(ShutdownError("The engine has shut down. Start a new one for further work."))
 

@@ -45,6 +45,9 @@ class Receiver(Protocol[M_co]):
 
         Raises:
             Timeout: nothing came within ``timeout`` seconds; nothing was consumed.
-            PeerClosed: every sender has closed, and everything was taken.
+            PeerClosed: every sender has closed and everything was taken, or this end was closed.
             FormatError: what came is no such message.
         """
+
+    def close(self) -> None:
+        """Stop receiving; a receive that is waiting ends with `PeerClosed`."""

@@ -29,10 +29,8 @@ class Pending(msgspec.Struct, frozen=True):
     rpcs: tuple[int, ...]  # calls without an answer
 
     def __str__(self) -> str:
-        return ", ".join(
-            f"{name} {len(ids)}{f' [{_first(ids)}]' if ids else ''}"
-            for name, ids in msgspec.structs.asdict(self).items()
-        )
+        held = msgspec.structs.asdict(self).items()
+        return ", ".join(f"{name} {len(ids)}{f' [{_first(ids)}]' if ids else ''}" for name, ids in held)
 
 
 class OutputTable:

@@ -71,7 +71,7 @@ class ResultPump:
     def take_output(self, ready: OutputReady, delivery: Delivery[Reply]) -> None:
         """Unpack an output first, without any lock; then hand it over in one critical section."""
         with self._rt.region("Pump.Unpack", output=ready.output):
-            values = _unpack(delivery)
+            values = unpack(delivery)
         self._hand_over(ready, values)
 
     def _hand_over(self, announced: OutputReady | OutputFailed, values: object) -> None:
@@ -81,8 +81,8 @@ class ResultPump:
             self._table.deliver(announced.output, values)
 
 
-def _unpack(delivery: Delivery[Reply]) -> Any:
-    """Unpack, or give the error that takes the output's place: one bad message costs one message."""
+def unpack(delivery: Delivery[Reply]) -> Any:
+    """Unpack, or return the error that takes the output's place: one bad message costs one message."""
     try:
         return delivery.unpack()
     except OmniError as error:

@@ -7,6 +7,7 @@ next step does not come within the conductor's patience, everybody is set free: 
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import socket
 import threading
@@ -177,7 +178,5 @@ def _matches(step: Step, arrival: Arrive) -> bool:
 
 
 def _tell(connection: socket.socket, message: Go | Free) -> None:
-    try:
+    with contextlib.suppress(OSError):  # it has left; the selector will say so
         connection.sendall(msgspec.json.encode(message) + b"\n")
-    except OSError:
-        pass  # it has left; the selector will say so

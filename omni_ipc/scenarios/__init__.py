@@ -1,0 +1,134 @@
+"""Small worlds built out of the product, each with the model that it implements and the defects that it can have."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Protocol
+
+from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.scenarios import dual_writer_ring, future_orphan, split_map
+from omni_ipc.scenarios.defects import DEFECTS, Defect
+from omni_ipc.scenarios.parts import Parts
+from omni_ipc.scenarios.table_state import PendingStep
+from omni_ipc.scenarios.world import EngineWorld, Launch
+from omni_ipc.seam.api import Runtime
+
+__all__ = ["DEFECTS", "SCENARIOS", "Defect", "EngineWorld", "Launch", "Parts", "Scenario", "World", "WorldClass"]
+
+
+class World(Protocol):
+    """What a scenario builds in a runtime."""
+
+    def run(self) -> object:
+        """Run to the end, and return what was observed; raises if something was lost."""
+
+    def project(self, pending: PendingStep) -> Mapping[str, object]:
+        """Give the model's variables, read off the state of the code."""
+
+
+class WorldClass(Protocol):
+    """Builds a world out of parts; ``launch`` starts the worker."""
+
+    def __call__(self, rt: Runtime, parts: Parts, launch: Launch = ...) -> EngineWorld: ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scenario:
+    """One entry of the table.
+
+    Args:
+        model: the spec that it implements.
+        tasks: actor in the model -> name of its task here; braces hold a parameter of the action.
+        steps: the (task, action) pairs that the model speaks of; what else a task does is none of its business.
+        transparent: regions that are not steps of this model but hold some.
+    """
+
+    name: str
+    model: str
+    world: WorldClass
+    tasks: Mapping[str, str]
+    steps: frozenset[tuple[str, str]]
+    transparent: tuple[str, ...] = ()
+
+    def parts(self, defect: str | None) -> Parts:
+        """Give the parts of the reference, or those with a defect.
+
+        Raises:
+            UnknownName: there is no such defect.
+            UsageError: the defect shows in another scenario.
+        """
+        if defect is None:
+            return Parts()
+        known = DEFECTS.get(defect)
+        if known is None:
+            raise UnknownName("defect", defect, DEFECTS)
+        if known.scenario != self.name:
+            raise UsageError(
+                f"The defect '{defect}' does not show in the scenario '{self.name}'. "
+                f"Use its own: omni-ipc explore {known.scenario} --defect {defect}."
+            )
+        return known.parts
+
+
+def find(name: str) -> Scenario:
+    """Look up a scenario.
+
+    Raises:
+        UnknownName: there is none of that name.
+    """
+    if name not in SCENARIOS:
+        raise UnknownName("scenario", name, SCENARIOS)
+    return SCENARIOS[name]
+
+
+_PATH = {"Worker": "worker.output", "Pump": "pump", "Dispatcher": "dispatcher", "Consumer": "consumer {output}"}
+
+SCENARIOS: Mapping[str, Scenario] = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario(
+            name="split_map",
+            model="SplitMap",
+            world=split_map.SplitMapWorld,
+            tasks=_PATH,
+            steps=frozenset(
+                {
+                    ("worker.output", "Worker.Announce"),
+                    ("pump", "Pump.Unpack"),
+                    ("pump", "Pump.TakeSplit"),
+                    ("dispatcher", "Dispatcher.Expect"),
+                    *((f"consumer {output}", "Consumer.Wait") for output in split_map.OUTPUTS),
+                }
+            ),
+        ),
+        Scenario(
+            name="dual_writer_ring",
+            model="DualWriterRing",
+            world=dual_writer_ring.DualWriterRingWorld,
+            tasks={"Writer": "{writer}", "Reader": "pump"},
+            steps=frozenset(
+                {
+                    *((writer, "Writer.Claim") for writer in dual_writer_ring.WRITERS),
+                    *((writer, "Writer.Publish") for writer in dual_writer_ring.WRITERS),
+                    ("pump", "Reader.Take"),
+                }
+            ),
+            transparent=("Worker.Reply", "Worker.Announce"),
+        ),
+        Scenario(
+            name="future_orphan",
+            model="FutureOrphan",
+            world=future_orphan.FutureOrphanWorld,
+            tasks=_PATH,
+            steps=frozenset(
+                {
+                    ("worker.output", "Worker.Announce"),
+                    ("pump", "Pump.Unpack"),
+                    ("pump", "Pump.Deliver"),
+                    (f"consumer {future_orphan.OUTPUT}", "Consumer.Wait"),
+                }
+            ),
+        ),
+    )
+}

@@ -1,0 +1,69 @@
+"""The field defects, each a small override of one method of the reference; the product itself contains none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from omni_ipc.scenarios.parts import Parts
+from omni_ipc.serving.links import Delivery, Sender
+from omni_ipc.serving.messages import OutputReady, Reply
+from omni_ipc.serving.outputs import OutputTable
+from omni_ipc.serving.pump import ResultPump, unpack
+from omni_ipc.serving.worker import Worker
+
+
+class LateSplitMap(OutputTable):
+    """Registers the split map of a batch without a look at whether the batch is here already."""
+
+    def expect_batch(self, batch: str, outputs: Sequence[str]) -> None:
+        with self._rt.region("Dispatcher.Expect", self._lock, batch=batch):
+            self._splits[batch] = tuple(outputs)
+
+
+class DualWriters(Worker):
+    """Lets the output thread write to the lane of the main loop."""
+
+    def __init__(self, *, replies: Sender[Reply], outputs: Sender[Reply], **others: Any) -> None:
+        super().__init__(replies=replies, outputs=replies, **others)
+
+
+class UnpackOutsideLock(ResultPump):
+    """Pops the future in a critical section of its own, and unpacks before it enters the next one."""
+
+    def take_output(self, ready: OutputReady, delivery: Delivery[Reply]) -> None:
+        table = self._table
+        with self._rt.region("Pump.Unpack", table._lock, output=ready.output):
+            future = table._waiting.pop(ready.output, None)
+        value = unpack(delivery)
+        with self._rt.region("Pump.Deliver", table._lock, output=ready.output, holding=future is not None):
+            if future is not None:
+                future.set_result(value)
+            else:
+                table._cached[ready.output] = value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Defect:
+    """A defect of protocol.md: where it shows, and what to build the world of."""
+
+    name: str
+    scenario: str
+    parts: Parts
+
+    @property
+    def summary(self) -> str:
+        """What the defective part does, in one sentence."""
+        changed = next(kind for kind in dataclasses.astuple(self.parts) if kind not in dataclasses.astuple(Parts()))
+        return str(changed.__doc__)
+
+
+DEFECTS = {
+    defect.name: defect
+    for defect in (
+        Defect("late_split_map", "split_map", Parts(table=LateSplitMap)),
+        Defect("dual_writers", "dual_writer_ring", Parts(worker=DualWriters)),
+        Defect("unpack_outside_lock", "future_orphan", Parts(pump=UnpackOutsideLock)),
+    )
+}

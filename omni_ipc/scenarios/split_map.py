@@ -1,0 +1,35 @@
+"""One batch of two requests: its output and its split map may come in either order."""
+
+from __future__ import annotations
+
+from omni_ipc.scenarios.launch import launch_over_queues
+from omni_ipc.scenarios.parts import Parts
+from omni_ipc.scenarios.table_state import PendingStep, project_arrival, project_table
+from omni_ipc.scenarios.world import EngineWorld, Launch
+from omni_ipc.seam.api import Runtime
+
+BATCH = "b"
+REQUESTS = ("1", "2")
+OUTPUTS = {f"{BATCH}/{request}": request for request in REQUESTS}
+
+
+class SplitMapWorld(EngineWorld):
+    """A dispatcher executes the batch; two consumers wait for its outputs."""
+
+    def __init__(self, rt: Runtime, parts: Parts, launch: Launch = launch_over_queues) -> None:
+        super().__init__(
+            rt=rt,
+            parts=parts,
+            launch=launch,
+            outputs=OUTPUTS,
+            dispatch=lambda executor: executor.execute_batch(BATCH, REQUESTS),
+        )
+
+    def project(self, pending: PendingStep) -> dict[str, object]:
+        """Project onto the variables of SplitMap."""
+        return {
+            **project_arrival(self, pending),
+            **project_table(self),
+            "splits": set(self.table._splits),
+            "unsplit": set(self.table._unsplit),
+        }
