@@ -1,0 +1,13 @@
+"""Records between processes, over shared memory: one writer and one reader a lane, any number of lanes a port.
+
+    writer process                                             reader process
+    message + tree of arrays
+      │ packing: arrays → tensors, tree → msgpack (wire)
+      ▼
+    channel.Sender ► LaneWriter ══► ring in a memfd ══► LaneReader ◄ Port ◄ channel.Receiver
+                        claim          (layout)            take         │
+                        publish                                         ▼ wire, by type; packing: tree with arrays
+
+`layout` is what two processes agree on, byte for byte; `memory` is where it lies; `framing` cuts a message into records
+and puts it together; `lane`, `writer`, `reader` and `port` move records; `bell` is how a side that waits is woken.
+"""

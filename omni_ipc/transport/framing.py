@@ -1,0 +1,175 @@
+"""A message as records, and records as a message: cut on one side of a lane, put together on the other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from omni_ipc.errors import FormatError
+from omni_ipc.transport.layout import END, FIRST, FRAGMENT, HEADS, LAST, RECORD, Kind, kind_of, padded
+from omni_ipc.transport.tensor import Tensor
+
+MAX_MESSAGE_BYTES = 2 << 30
+
+
+class Message(NamedTuple):
+    """What a lane delivers; every byte of it is the receiver's own."""
+
+    kind: Kind
+    sequence: int  # of its last record
+    body: bytearray
+    tensors: tuple[Tensor, ...]
+
+
+class Record(NamedTuple):
+    """One record before it is written: its body is ``head`` and ``data``, one behind the other."""
+
+    kind: Kind
+    head: bytes
+    data: memoryview
+    flags: int = 0
+
+    @property
+    def body_bytes(self) -> int:
+        return len(self.head) + self.data.nbytes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in the ring."""
+        return padded(RECORD.size + self.body_bytes)
+
+
+def cut(records: list[Record], limit: int) -> list[list[Record]]:
+    """Cut a message into batches of records, each to be published at once.
+
+    Args:
+        records: of the message.
+        limit: bytes in the ring that a batch may take; a message that fits is one batch, another one is as many as it
+            has records, of which the large ones are cut into fragments.
+    """
+    whole = sum(record.nbytes for record in records) <= limit
+    if not whole:
+        records = [piece for record in records for piece in _fragments(record, limit)]
+    records[0] = records[0]._replace(flags=FIRST)
+    records[-1] = records[-1]._replace(flags=records[-1].flags | LAST)
+    return [records] if whole else [[record] for record in records]
+
+
+def _fragments(record: Record, limit: int) -> list[Record]:
+    if record.nbytes <= limit:
+        return [record]
+    head_bytes, total = len(record.head), record.body_bytes
+    step = limit - RECORD.size - FRAGMENT.size
+    count = -(-total // step)
+    pieces = []
+    for index in range(count):
+        start, stop = index * step, min((index + 1) * step, total)
+        head = FRAGMENT.pack(index, count, total, record.kind) + record.head[start:stop]
+        data = record.data[max(start - head_bytes, 0) : max(stop - head_bytes, 0)]
+        pieces.append(Record(Kind.FRAGMENT, head, data))
+    return pieces
+
+
+class Assembly:
+    """The message in progress on one lane."""
+
+    def __init__(self, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        self._limit = max_message_bytes
+        self._bodies: list[tuple[Kind, bytearray]] = []
+        self._fragments: _Fragments | None = None
+        self._bytes = 0
+        self._begun = False
+        self.abandoned = 0  # messages whose writer gave up half-way
+
+    def feed(self, kind: Kind, flags: int, sequence: int, body: bytearray) -> Message | None:
+        """Add the next record, and return the message if that was its last one.
+
+        Raises:
+            FormatError: the record does not belong here, or its body is malformed.
+        """
+        self._begin(bool(flags & FIRST))
+        if kind is Kind.FRAGMENT:
+            self._join(body)
+        else:
+            self._admit(len(body))
+            self._add(kind, body)
+        return self._finish(sequence) if flags & LAST else None
+
+    def _begin(self, first: bool) -> None:
+        if first:
+            self.abandoned += self._begun
+            self._reset()
+        elif not self._begun:
+            raise FormatError("flags: a message goes on that has not begun.")
+        self._begun = True
+
+    def _admit(self, nbytes: int) -> None:
+        self._bytes += nbytes
+        if self._bytes > self._limit:
+            raise FormatError(f"length: a message of {self._bytes:,} bytes; at most {self._limit:,} are taken.")
+
+    def _join(self, body: bytearray) -> None:
+        if self._fragments is None:
+            self._fragments = _Fragments.from_first(body)
+            self._admit(self._fragments.total)
+        if self._fragments.add(body):
+            whole, self._fragments = self._fragments, None
+            self._add(whole.kind, whole.joined)
+
+    def _add(self, kind: Kind, body: bytearray) -> None:
+        expected = kind is Kind.TENSOR if self._bodies else kind in HEADS
+        if self._fragments is not None or not expected:
+            raise FormatError(f"kind: {kind.name} stands at place {len(self._bodies)} of its message.")
+        self._bodies.append((kind, body))
+
+    def _finish(self, sequence: int) -> Message:
+        if self._fragments is not None:
+            raise FormatError("flags: the message ends before its last fragment.")
+        (kind, body), *rest = self._bodies
+        if kind is Kind.END and (len(body) != END.size or rest or END.unpack(body) != (sequence,)):
+            raise FormatError(f"final sequence: the lane ends with record {sequence}, and its END says otherwise.")
+        message = Message(kind, sequence, body, tuple(Tensor.from_body(tensor) for _, tensor in rest))
+        self._reset()
+        return message
+
+    def _reset(self) -> None:
+        self._bodies, self._fragments, self._bytes, self._begun = [], None, 0, False
+
+
+class _Fragments:
+    """One record's body, as far as it has come."""
+
+    def __init__(self, kind: Kind, count: int, total: int) -> None:
+        if kind is Kind.FRAGMENT:
+            raise FormatError("kind: fragments of a fragment.")
+        self.kind = kind
+        self.total = total
+        self.joined = bytearray()  # grows with what came: a false total costs no memory
+        self._count = count
+        self._next = 0
+
+    @classmethod
+    def from_first(cls, body: bytearray) -> _Fragments:
+        _, count, total, kind = _fragment_head(body)
+        return cls(kind_of(kind), count, total)
+
+    def add(self, body: bytearray) -> bool:
+        """Add the next fragment, and tell whether the body is whole."""
+        expected = (self._next, self._count, self.total, self.kind)
+        found = _fragment_head(body)
+        if found != expected:
+            raise FormatError(f"fragment (index, count, total, kind): found {found}, expected {expected}.")
+        self.joined += memoryview(body)[FRAGMENT.size :]
+        self._next += 1
+        whole = self._next == self._count
+        if len(self.joined) > self.total or whole is not (len(self.joined) == self.total):
+            raise FormatError(
+                f"fragment: {len(self.joined)} of {self.total} bytes after {self._next} of {self._count}."
+            )
+        return whole
+
+
+def _fragment_head(body: bytearray) -> tuple[int, int, int, int]:
+    if len(body) < FRAGMENT.size:
+        raise FormatError(f"length: a fragment of {len(body)} bytes lacks its head of {FRAGMENT.size} bytes.")
+    index, count, total, kind = FRAGMENT.unpack_from(body)
+    return index, count, total, kind

@@ -1,0 +1,129 @@
+"""The memory of a lane: words for positions, bytes for records.
+
+A lane is strictly one writer context to one reader; nothing in it is shared between writers, so nothing needs a lock.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from omni_ipc.errors import FormatError, UsageError
+from omni_ipc.seam.api import Runtime
+from omni_ipc.transport.bell import Bell
+from omni_ipc.transport.framing import MAX_MESSAGE_BYTES
+from omni_ipc.transport.layout import (
+    ALIGNMENT,
+    READ_POSITION,
+    RECORDS_TAKEN,
+    RECORDS_WRITTEN,
+    RING_OFFSET,
+    SMALLEST_RING_BYTES,
+    WRITE_POSITION,
+    WRITER_PARKED,
+    Header,
+    SegmentKind,
+    is_ring_size,
+)
+
+RING_BYTES = 8 << 20
+
+
+class Counts(NamedTuple):
+    """How many records were published, and how many of them were taken."""
+
+    written: int
+    taken: int
+
+
+def lane_bytes(ring_bytes: int = RING_BYTES) -> int:
+    """Bytes of the buffer that a lane with such a ring needs; the ring is a power of two, 256 bytes or more."""
+    return RING_OFFSET + ring_bytes
+
+
+class Lane:
+    """A ring of bytes over a buffer: a segment's view, or in a controlled world any memory at all."""
+
+    def __init__(
+        self, *, rt: Runtime, buffer: memoryview, name: str, max_message_bytes: int = MAX_MESSAGE_BYTES
+    ) -> None:
+        """Open a lane that was laid into the buffer.
+
+        Raises:
+            FormatError: the buffer holds no lane of this version and geometry.
+        """
+        header = Header.read(buffer, SegmentKind.LANE, name)
+        self.rt = rt
+        self.name = name
+        self.epoch = header.epoch
+        self.ring_bytes = header.ring_bytes
+        self.max_message_bytes = max_message_bytes
+        self.words = rt.words(buffer[:RING_OFFSET])
+        self.room_bell = Bell(self.words, WRITER_PARKED)
+        self._buffer = buffer
+        self._ring = buffer[RING_OFFSET:]
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        rt: Runtime,
+        buffer: memoryview,
+        name: str,
+        epoch: int = 0,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> Lane:
+        """Lay a lane into a zero-filled buffer of `lane_bytes`, before the other side hears of it."""
+        ring_bytes = buffer.nbytes - RING_OFFSET
+        if not is_ring_size(ring_bytes):
+            raise UsageError(
+                f"Lane '{name}' got {buffer.nbytes} bytes. "
+                f"Give it lane_bytes(n), with n a power of two and {SMALLEST_RING_BYTES} or more."
+            )
+        Header(SegmentKind.LANE, ring_bytes, epoch).lay(buffer)
+        return cls(rt=rt, buffer=buffer, name=name, max_message_bytes=max_message_bytes)
+
+    def counts(self) -> Counts:
+        """Count records on both sides; once the reader has taken END, both numbers are equal, or something was lost."""
+        return Counts(self.words.load(RECORDS_WRITTEN), self.words.load(RECORDS_TAKEN))
+
+    def room(self) -> int:
+        """Bytes that the writer may write now.
+
+        Raises:
+            FormatError: the two positions cannot both be true.
+        """
+        used = self.words.load(WRITE_POSITION) - self.words.load(READ_POSITION)  # SYNC lane.consume
+        if not 0 <= used <= self.ring_bytes or used % ALIGNMENT:
+            raise FormatError(f"Lane '{self.name}', positions: {used} bytes in use, of a ring of {self.ring_bytes}.")
+        return self.ring_bytes - used
+
+    def sign(self) -> None:
+        """Name this process as the writer, in the header."""
+        pid = os.getpid()
+        Header.sign(self._buffer, pid, _start_time(pid))
+
+    def write(self, position: int, data: bytes | memoryview) -> int:
+        """Copy bytes into the ring, around its end if need be, and return the position behind them."""
+        start, nbytes = position & (self.ring_bytes - 1), len(data)
+        fits = self.ring_bytes - start
+        if nbytes <= fits:
+            self._ring[start : start + nbytes] = data
+        else:
+            self._ring[start:] = data[:fits]
+            self._ring[: nbytes - fits] = data[fits:]
+        return position + nbytes
+
+    def read(self, position: int, nbytes: int) -> bytearray:
+        """Copy bytes out of the ring."""
+        start = position & (self.ring_bytes - 1)
+        copy = bytearray(self._ring[start : start + nbytes])
+        if len(copy) < nbytes:
+            copy += self._ring[: nbytes - len(copy)]
+        return copy
+
+
+def _start_time(pid: int) -> int:
+    """Clock ticks between the machine's start and the process's: field 22 of its stat, counted behind the name."""
+    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])

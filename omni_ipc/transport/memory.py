@@ -1,0 +1,113 @@
+"""Anonymous shared memory: a sealed memfd, allocated and mapped in full before its first use.
+
+    create: memfd_create → ftruncate → posix_fallocate → seal → mmap      attach: inherited fd → size, seals → mmap
+              no name      no surprise   no SIGBUS later   no resize
+
+Nothing is left in /dev/shm whatever dies when: the memory goes with its last descriptor and mapping.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import mmap
+import os
+from types import TracebackType
+
+from omni_ipc.errors import EnvironmentMissing, FormatError, UsageError
+
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+class Segment:
+    """A shared mapping and the descriptor that lets another process map it too.
+
+    Pass ``fd`` to a child with ``subprocess.Popen(..., pass_fds=[segment.fd])`` and attach it there by the same number.
+    """
+
+    def __init__(self, fd: int, nbytes: int, name: str) -> None:
+        self.fd = fd
+        self.name = name
+        self._map = mmap.mmap(fd, nbytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        self.view = memoryview(self._map)
+
+    @classmethod
+    def create(cls, nbytes: int, *, name: str) -> Segment:
+        """Make a zero-filled segment.
+
+        Args:
+            nbytes: its size for good, 1 byte or more.
+            name: for messages, and for the eyes of those who look into /proc/PID/maps.
+
+        Raises:
+            EnvironmentMissing: this machine has no memory, or this process no descriptor, left for it.
+        """
+        if nbytes < 1:
+            raise UsageError(f"Segment '{name}' cannot have {nbytes} bytes. Give a size of 1 or more.")
+        fd = -1
+        try:
+            fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            os.ftruncate(fd, nbytes)
+            os.posix_fallocate(fd, 0, nbytes)
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
+            return cls(fd, nbytes, name)
+        except OSError as error:
+            if fd >= 0:
+                os.close(fd)
+            raise _unavailable(name, nbytes, error) from None
+
+    @classmethod
+    def attach(cls, fd: int, *, name: str) -> Segment:
+        """Map the segment behind an inherited descriptor, and own the descriptor from now on.
+
+        Raises:
+            UsageError: the descriptor is not open in this process.
+            FormatError: it is no sealed memory; the descriptor stays open, and the caller's.
+            EnvironmentMissing: this machine has no memory left to map it.
+        """
+        try:
+            nbytes = os.fstat(fd).st_size
+        except OSError:
+            raise UsageError(
+                f"Descriptor {fd}, for segment '{name}', is not open here. Start this process with pass_fds=[{fd}]."
+            ) from None
+        if _seals(fd) & _SEALS != _SEALS or nbytes == 0:
+            raise FormatError(
+                f"Descriptor {fd}, for segment '{name}', seals: it is no memory sealed by Segment.create ({nbytes} "
+                "bytes). Pass the fd of a segment, by the same number."
+            )
+        try:
+            return cls(fd, nbytes, name)
+        except OSError as error:
+            raise _unavailable(name, nbytes, error) from None
+
+    def close(self) -> None:
+        """Close the descriptor, and unmap; views that still live keep the mapping until they go. Idempotent."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+        with contextlib.suppress(BufferError):  # somebody's view lives: the garbage collector unmaps behind it
+            self.view.release()
+            self._map.close()
+
+    def __enter__(self) -> Segment:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _seals(fd: int) -> int:
+    try:
+        return fcntl.fcntl(fd, fcntl.F_GET_SEALS)
+    except OSError:  # not a memfd
+        return 0
+
+
+def _unavailable(name: str, nbytes: int, error: OSError) -> EnvironmentMissing:
+    return EnvironmentMissing(
+        f"Segment '{name}' of {nbytes:,} bytes cannot be had: {error.strerror}.",
+        "Free memory or descriptors (see `free -m` and `ulimit -a`), or ask for less.",
+    )
