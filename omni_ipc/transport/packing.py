@@ -18,7 +18,7 @@ from omni_ipc.transport.tensor import Tensor
 
 DEEPEST = 64
 
-Scalar: TypeAlias = bool | int | float | str | bytes | None
+Plain: TypeAlias = bool | int | float | str | bytes | None
 _SCALARS = (type(None), bool, int, float, str, bytes)
 _INTEGERS = range(-(2**63), 2**64)
 
@@ -27,6 +27,12 @@ class Leaf(msgspec.Struct, frozen=True, array_like=True, tag=0):
     """The place of an array: the index of its tensor."""
 
     tensor: int
+
+
+class Bytes(msgspec.Struct, frozen=True, array_like=True, tag=4):
+    """Bytes, under a tag: msgspec takes one str-like type in a union."""
+
+    data: bytes
 
 
 class List(msgspec.Struct, frozen=True, array_like=True, tag=1):
@@ -47,7 +53,8 @@ class Dict(msgspec.Struct, frozen=True, array_like=True, tag=3):
     items: list[tuple[Scalar, Node]]
 
 
-Node: TypeAlias = Leaf | List | Tuple | Dict | bool | int | float | str | bytes | None
+Scalar: TypeAlias = Bytes | bool | int | float | str | None
+Node: TypeAlias = Leaf | List | Tuple | Dict | Scalar
 
 
 class Packed(msgspec.Struct, frozen=True, array_like=True):
@@ -121,7 +128,7 @@ def _scalar(value: Any, path: str) -> Scalar:
         raise UsageError(f"{path} is an integer of more than 64 bits. Give it as text or as bytes.")
     if kind is str and not value.isascii():
         _check_text(value, path)
-    return value  # type: ignore[no-any-return]
+    return Bytes(value) if kind is bytes else value
 
 
 def _check_text(value: str, path: str) -> None:
@@ -145,5 +152,9 @@ def _unpack(node: Node, tensors: Sequence[Tensor], used: list[bool], depth: int)
         case Tuple(items):
             return tuple(_unpack(item, tensors, used, depth + 1) for item in items)
         case Dict(pairs):
-            return {key: _unpack(item, tensors, used, depth + 1) for key, item in pairs}
-    return node
+            return {_plain(key): _unpack(item, tensors, used, depth + 1) for key, item in pairs}
+    return _plain(node)
+
+
+def _plain(scalar: Scalar) -> Plain:
+    return scalar.data if isinstance(scalar, Bytes) else scalar
