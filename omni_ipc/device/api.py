@@ -1,0 +1,70 @@
+"""What a worker asks of its device, and what every device keeps.
+
+producing thread   forward() … forward()   record() ──────┐ event
+output thread                                to_host(tree, after=event) ──► host tree
+                                               side stream: wait for the event ─ copy ─ event of its own ─ host waits
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from omni_ipc.errors import EnvironmentMissing, UnknownName
+
+
+class DeviceEvent(Protocol):
+    """A point in the work issued to a device; reached when all work issued before is done."""
+
+    def query(self) -> bool:
+        """Tell whether the device has reached it."""
+
+    def synchronize(self) -> None:
+        """Wait until the device has reached it."""
+
+
+class Device(Protocol):
+    """Where a worker computes; any thread may call it."""
+
+    @property
+    def name(self) -> str:
+        """The device in torch's words: "cpu", "cuda:0"."""
+
+    def record(self) -> DeviceEvent:
+        """Mark the work that the calling thread has issued so far, on its current stream."""
+
+    def to_host(self, tree: Any, *, after: DeviceEvent) -> Any:
+        """Bring a tree of tensors to host memory, once what was issued before ``after`` is done.
+
+        Args:
+            tree: nested lists, tuples and dicts; what is no tensor of this device is passed through as it is.
+            after: recorded by the thread that produced the tensors; without it the copy would overtake the computation.
+
+        Returns:
+            a tree of the same shape. Its tensors are whole: the copies have ended. The device's tensors may be freed.
+        """
+
+    def synchronize(self) -> None:
+        """Wait for all work issued to the device."""
+
+
+def open_device(name: str) -> Device:
+    """Open a device by its name: "cpu", "cuda" (the first one), "cuda:1".
+
+    Raises:
+        UnknownName: there is no such kind of device.
+        EnvironmentMissing: torch, or that CUDA device, is missing here.
+    """
+    kind, _, index = name.partition(":")
+    if name == "cpu":
+        from omni_ipc.device.host import HostDevice
+
+        return HostDevice()
+    if kind != "cuda" or (index and not index.isdecimal()) or name.endswith(":"):
+        raise UnknownName("device", name, ("cpu", "cuda", "cuda:0"))
+    try:
+        from omni_ipc.device.cuda import CudaDevice
+    except ImportError:
+        raise EnvironmentMissing(
+            f"Device '{name}' needs torch, which is not installed here.", "pip install 'omni-ipc[torch]'"
+        ) from None
+    return CudaDevice(int(index or 0))

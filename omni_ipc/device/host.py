@@ -1,0 +1,34 @@
+"""The host as a device: what it computes is done on return, and lies in host memory already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from omni_ipc.device.api import DeviceEvent
+
+
+class HostEvent:
+    """Reached as soon as it is recorded."""
+
+    def query(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        return
+
+
+class HostDevice:
+    """Numpy arrays and CPU tensors; needs no torch."""
+
+    name = "cpu"
+
+    def record(self) -> DeviceEvent:
+        return HostEvent()
+
+    def to_host(self, tree: Any, *, after: DeviceEvent) -> Any:
+        """Return the tree itself: nothing is copied, so its arrays are still the producer's."""
+        after.synchronize()
+        return tree
+
+    def synchronize(self) -> None:
+        return
