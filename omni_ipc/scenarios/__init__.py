@@ -10,21 +10,21 @@ from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.scenarios import dual_writer_ring, future_orphan, split_map
 from omni_ipc.scenarios.defects import DEFECTS, Defect
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.table_state import PendingStep
-from omni_ipc.scenarios.world import EngineWorld, Launch
+from omni_ipc.scenarios.world import EngineWorld, Launch, OutputsLost
 from omni_ipc.seam.api import Runtime
 
-__all__ = ["DEFECTS", "SCENARIOS", "Defect", "EngineWorld", "Launch", "Parts", "Scenario", "World", "WorldClass"]
-
-
-class World(Protocol):
-    """What a scenario builds in a runtime."""
-
-    def run(self) -> object:
-        """Run to the end, and return what was observed; raises if something was lost."""
-
-    def project(self, pending: PendingStep) -> Mapping[str, object]:
-        """Give the model's variables, read off the state of the code."""
+__all__ = [
+    "DEFECTS",
+    "SCENARIOS",
+    "Defect",
+    "EngineWorld",
+    "Launch",
+    "OutputsLost",
+    "Parts",
+    "Scenario",
+    "WorldClass",
+    "find",
+]
 
 
 class WorldClass(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from omni_ipc.scenarios.launch import launch_over_queues
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.table_state import PendingStep, project_arrival, project_table
-from omni_ipc.scenarios.world import EngineWorld, Launch
+from omni_ipc.scenarios.table_state import project_arrival, project_table
+from omni_ipc.scenarios.world import EngineWorld, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
 
 BATCH = "b"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from omni_ipc.records import Field
 from omni_ipc.scenarios.links import QueueLink
-from omni_ipc.scenarios.world import EngineWorld
+from omni_ipc.scenarios.world import EngineWorld, PendingStep
 from omni_ipc.serving.messages import OutputReady
-
-PendingStep = Callable[[str], tuple[str, Mapping[str, Field]] | None]
-"""What a task, named, will do next: (action, fields); a program counter."""
 
 IDLE = {"at": "idle", "output": "none"}
 

@@ -1,17 +1,19 @@
 """The world of the scenarios: one engine, one worker, and a consumer for each output.
 
-    dispatcher ─ execute ─► worker.main ─► worker.output
-                               │ComputeDone     │OutputReady
-    consumers ◄─ futures ◄─── pump ◄────────────┘
+dispatcher ─ execute ─► worker.main ─► worker.output
+                           │ComputeDone     │OutputReady
+consumers ◄─ futures ◄─── pump ◄────────────┘
 """
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from omni_ipc.errors import OmniError
+from omni_ipc.records import Field
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.pipelines import is_output_of
 from omni_ipc.seam.api import Future, Runtime
@@ -22,7 +24,7 @@ from omni_ipc.serving.messages import Reply, Request
 
 DELIVERED = "delivered"
 
-CONFIG = ServingConfig(output_timeout_s=1.0, rpc_timeout_s=1.0, shutdown_timeout_s=5.0, poll_s=0.1)
+CONFIG = ServingConfig(output_timeout_s=1.0, rpc_timeout_s=1.0, shutdown_timeout_s=1.0, poll_s=0.1)
 """Waits short enough to end a stranded consumer at once; no live schedule comes near them."""
 
 
@@ -45,11 +47,15 @@ Launch = Callable[[Runtime, Parts], WorkerLink]
 """Starts a worker: as tasks of this runtime, or as a process."""
 
 
+PendingStep = Callable[[str], tuple[str, Mapping[str, Field]] | None]
+"""What a task, named, will do next: (action, fields); a program counter."""
+
+
 class OutputsLost(AssertionError):
     """Some consumers did not get what they asked for; one line each."""
 
 
-class EngineWorld:
+class EngineWorld(abc.ABC):
     """Runs a dispatcher and a consumer for each output, and judges what the consumers got.
 
     Args:
@@ -106,6 +112,10 @@ class EngineWorld:
         if any((left.waiting, left.cached, left.unsplit, left.rpcs)):
             raise OutputsLost(f"every output was delivered, and yet the table still held: {left}")
         return endings
+
+    @abc.abstractmethod
+    def project(self, pending: PendingStep) -> Mapping[str, object]:
+        """Give the model's variables, read off the state of the code."""
 
     def _run_dispatcher(self) -> None:
         try:

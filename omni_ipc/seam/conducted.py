@@ -64,7 +64,7 @@ class ConductedRuntime(NativeRuntime):
 
     def __init__(self, connection: socket.socket, vocabulary: Collection[tuple[str, str]]) -> None:
         self._connection = connection
-        self._vocabulary = frozenset(vocabulary)
+        self._vocabulary = {(task, action) for task, action in vocabulary}
         self._tickets = itertools.count()
         self._lock = threading.Lock()
         self._turns: dict[int, threading.Event] = {}  # guarded by _lock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from omni_ipc.errors import OmniError, PeerClosed, PeerFailed, ShutdownError, Timeout
+from omni_ipc.errors import OmniError, PeerClosed, ShutdownError, Timeout
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Delivery, Receiver
 from omni_ipc.serving.messages import ComputeDone, ComputeFailed, OutputFailed, OutputReady, Reply
@@ -62,11 +62,11 @@ class ResultPump:
             case ComputeDone() as done:
                 self._table.settle_rpc(done.rpc, done)
             case ComputeFailed(rpc=rpc, error=error):
-                self._table.settle_rpc(rpc, PeerFailed(str(error)))
+                self._table.settle_rpc(rpc, error.as_error("The worker"))
             case OutputReady() as ready:
                 self.take_output(ready, delivery)
             case OutputFailed(error=error) as failed:
-                self._hand_over(failed, PeerFailed(str(error)))
+                self._hand_over(failed, error.as_error("The worker"))
 
     def take_output(self, ready: OutputReady, delivery: Delivery[Reply]) -> None:
         """Unpack an output first, without any lock; then hand it over in one critical section."""

@@ -110,8 +110,16 @@ class Worker:
     def _announce(self, job: Execute, values: Sequence[Any], computed: DeviceEvent) -> None:
         """Bring one output to the engine; what fails on the way is announced as an error, never with silence."""
         try:
-            payload = self._device.to_host(list(values), after=computed)
+            payload = self._device.to_host(list(values) if job.split else _single(values), after=computed)
             with self._rt.region("Worker.Announce", output=job.output):
                 self._outputs.send(OutputReady(job.output, job.split), payload)
         except Exception as error:
             self._outputs.send(OutputFailed(job.output, job.split, RemoteError.from_exception(error)))
+
+
+def _single(values: Sequence[Any]) -> Any:
+    if len(values) != 1:
+        raise ValueError(
+            f"forward() returned {len(values)} outputs for one request. Let it return one output a request."
+        )
+    return values[0]

@@ -1,0 +1,108 @@
+"""Two writer contexts of one worker, each with a lane of its own: real lanes, over plain memory of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from omni_ipc.records import Field
+from omni_ipc.scenarios.launch import launch_worker
+from omni_ipc.scenarios.parts import Parts
+from omni_ipc.scenarios.world import CONFIG, EngineWorld, Launch, PendingStep, WorkerLink
+from omni_ipc.seam.api import Runtime
+from omni_ipc.serving.messages import Reply
+from omni_ipc.transport.bell import create_doorbell
+from omni_ipc.transport.channel import LaneSender, PortReceiver
+from omni_ipc.transport.lane import Lane, lane_bytes
+from omni_ipc.transport.layout import (
+    DOORBELL_BYTES,
+    LAST,
+    READ_POSITION,
+    RECORD,
+    WRITE_POSITION,
+    Kind,
+    padded,
+)
+from omni_ipc.transport.port import Port
+from omni_ipc.transport.reader import LaneReader
+from omni_ipc.transport.writer import LaneWriter
+
+BATCH = "b"
+REQUEST = "1"
+WRITERS = ("worker.main", "worker.output")
+RING_BYTES = 4096
+PLACES = len(WRITERS)  # each writer sends one message
+
+
+class DualWriterRingWorld(EngineWorld):
+    """A dispatcher executes a batch of one: two threads write its ComputeDone and its OutputReady.
+
+    Whichever of the two is lost, the consumer is stranded: without the first, nobody splits the batch.
+    """
+
+    def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
+        self._lanes: dict[str, Lane] = {}
+        super().__init__(
+            rt=rt,
+            parts=parts,
+            launch=launch or self._launch_over_lanes,
+            outputs={f"{BATCH}/{REQUEST}": REQUEST},
+            dispatch=lambda executor: executor.execute_batch(BATCH, (REQUEST,)),
+        )
+
+    def _launch_over_lanes(self, rt: Runtime, parts: Parts) -> WorkerLink:
+        self._lanes = {
+            name: Lane.create(rt=rt, buffer=memoryview(bytearray(lane_bytes(RING_BYTES))), name=name)
+            for name in WRITERS
+        }
+        doorbell = create_doorbell(rt=rt, buffer=memoryview(bytearray(DOORBELL_BYTES)))
+        replies, outputs = (
+            LaneSender[Reply](LaneWriter(lane, doorbell=doorbell), timeout=CONFIG.output_timeout_s)
+            for lane in self._lanes.values()
+        )
+        readers = [LaneReader(lane) for lane in self._lanes.values()]
+        results: PortReceiver[Reply] = PortReceiver(Port(rt=rt, lanes=readers, doorbell=doorbell), Reply)
+        return launch_worker(rt, parts, replies=replies, outputs=outputs, results=results)
+
+    def project(self, pending: PendingStep) -> dict[str, object]:
+        """Project onto DualWriterRing; a place of the model is a message here, whatever its bytes."""
+        return {
+            "claim": {writer: self._claim(pending(writer)) for writer in WRITERS},
+            "write": {name: _place(lane, lane.words.load(WRITE_POSITION)) for name, lane in self._lanes.items()},
+            "read": {name: _place(lane, lane.words.load(READ_POSITION)) for name, lane in self._lanes.items()},
+            "cells": {name: _cells(lane) for name, lane in self._lanes.items()},
+        }
+
+    def _claim(self, step: tuple[str, Mapping[str, Field]] | None) -> int:
+        match step:
+            case ("Writer.Publish", {"lane": str(lane), "position": int(position)}):
+                return _place(self._lanes[lane], position)
+        return 0
+
+
+def _place(lane: Lane, position: int) -> int:
+    """Number the place at a byte position: 1 is the first message's."""
+    return 1 + len(list(_messages(lane, position)))
+
+
+def _cells(lane: Lane) -> tuple[tuple[object, ...], ...]:
+    """Tell who wrote each place: (writer, the how manieth of its messages), or ()."""
+    written = [(_AUTHOR[kind], 1) for kind in _messages(lane, lane.words.load(WRITE_POSITION)) if kind in _AUTHOR]
+    return tuple(written[place] if place < len(written) else () for place in range(PLACES))
+
+
+def _messages(lane: Lane, end: int) -> Iterator[str]:
+    """Read the tags of the messages in the ring, from its first byte; END has none."""
+    position, tag = 0, ""
+    while position < end:
+        length, kind, flags, _, _ = RECORD.unpack(lane.read(position, RECORD.size))
+        if kind == Kind.MESSAGE:
+            envelope = msgspec.msgpack.decode(lane.read(position + RECORD.size, length))
+            tag = envelope[0]["type"]
+        position += padded(RECORD.size + length)
+        if flags & LAST:
+            yield tag
+
+
+_AUTHOR = {"ComputeDone": "worker.main", "OutputReady": "worker.output"}

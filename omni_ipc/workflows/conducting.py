@@ -1,0 +1,113 @@
+"""Runs a scenario in real time, its steps in the order of a trace: on threads, or with a real worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from omni_ipc.errors import Inconclusive, OmniError
+from omni_ipc.records import Failure, FailureKind, Step
+from omni_ipc.scenarios import Launch, OutputsLost, Parts, Scenario
+from omni_ipc.scenarios.world import WorkerLink
+from omni_ipc.seam.api import Future, Runtime
+from omni_ipc.seam.conducted import ConductedRuntime
+from omni_ipc.serving.host import WorkerHost, WorkerSpec
+from omni_ipc.workflows.conductor import Conducted, Conductor
+
+PATIENCE_S = 2.0
+"""How long the next step of a schedule may take to come; the steps themselves take microseconds."""
+
+LONGEST_RUN_S = 60.0
+"""When a run is given up: a scenario's own waits are far shorter, a user's function may have none."""
+
+Vocabulary = Collection[tuple[str, str]]
+
+
+class RealRun(msgspec.Struct, frozen=True):
+    """A conducted run: how far it followed the schedule, and how it ended."""
+
+    conducted: Conducted
+    failure: Failure | None
+    seconds: float
+
+
+def run_on_threads(scenario: Scenario, parts: Parts, steps: Sequence[Step]) -> RealRun:
+    """Run a scenario on threads of this process."""
+    return _conduct(lambda rt, _: scenario.world(rt, parts).run(), steps, scenario.steps)
+
+
+def run_on_processes(
+    scenario: Scenario, parts: Parts, steps: Sequence[Step], *, device: str, host: WorkerHost
+) -> RealRun:
+    """Run a scenario with its worker in the process of ``host``, computing torch tensors on a device."""
+
+    def run(rt: ConductedRuntime, conductor: Conductor) -> object:
+        launch = _launch_on(host, device, conductor, scenario.steps)
+        return scenario.world(rt, parts, launch).run()
+
+    return _conduct(run, steps, scenario.steps)
+
+
+def run_function(function: Callable[[Any], object], steps: Sequence[Step]) -> RealRun:
+    """Run a user's function on threads of this process; its regions are conducted, its other operations are not."""
+    vocabulary = {(step.task, step.action) for step in steps if "A" <= step.action[0] <= "Z"}
+    return _conduct(lambda rt, _: function(rt), steps, vocabulary)
+
+
+def _conduct(
+    run: Callable[[ConductedRuntime, Conductor], object], steps: Sequence[Step], vocabulary: Vocabulary
+) -> RealRun:
+    schedule = [step for step in steps if (step.task, step.action) in vocabulary]
+    with Conductor(schedule, patience_s=PATIENCE_S) as conductor:
+        rt = ConductedRuntime(conductor.connect(), vocabulary)
+        start = rt.now()
+        ending: Future[Failure | None] = rt.future()
+        rt.spawn(_run_into, ending, run, rt, conductor, name="main")
+        try:
+            failure = ending.result(LONGEST_RUN_S)
+        except TimeoutError:
+            raise Inconclusive(
+                f"The run did not end within {LONGEST_RUN_S:g} s: a task waits without a bound. "
+                "Give its wait a timeout, or look for it under control: omni-ipc explore."
+            ) from None
+        finally:
+            rt.close()
+        return RealRun(conductor.outcome(), failure, rt.now() - start)
+
+
+def _run_into(
+    ending: Future[Failure | None],
+    run: Callable[[ConductedRuntime, Conductor], object],
+    rt: ConductedRuntime,
+    conductor: Conductor,
+) -> None:
+    try:
+        run(rt, conductor)
+    except OmniError as error:  # the machinery's, not the scenario's
+        ending.set_exception(error)
+    except OutputsLost as lost:
+        ending.set_result(Failure(FailureKind.EXCEPTION, str(lost)))
+    except Exception as error:
+        ending.set_result(Failure(FailureKind.EXCEPTION, f"{type(error).__name__}: {error}"))
+    else:
+        ending.set_result(None)
+
+
+def _launch_on(host: WorkerHost, device: str, conductor: Conductor, vocabulary: Vocabulary) -> Launch:
+    """Make a launch that opens the parts' worker on a host, conducted as the engine's own tasks are."""
+
+    def launch(rt: Runtime, parts: Parts) -> WorkerLink:
+        spec = WorkerSpec(
+            worker=f"{parts.worker.__module__}:{parts.worker.__qualname__}",
+            pipeline="omni_ipc.scenarios.pipelines:TensorPipeline",
+            pipeline_options={"device": device},
+            device=device,
+            runtime="omni_ipc.seam.conducted:ConductedRuntime",
+            runtime_options={"vocabulary": sorted(vocabulary)},
+        )
+        worker = host.open(rt, spec, connection=conductor.connect())
+        return WorkerLink(requests=worker.requests, results=worker.results, death=worker.death, join=worker.join)
+
+    return launch
