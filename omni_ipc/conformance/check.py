@@ -1,0 +1,146 @@
+"""Models against what the manifest expects of them."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+
+import msgspec
+
+from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.configuration import Configuration
+from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
+from omni_ipc.conformance.result import Kind, Result
+from omni_ipc.conformance.tlc import run_model
+from omni_ipc.conformance.toolchain import Toolchain
+
+_OUTCOMES = {
+    Kind.SUCCESS: Outcome.SUCCESS,
+    Kind.INVARIANT: Outcome.SAFETY,
+    Kind.ACTION_PROPERTY: Outcome.SAFETY,
+    Kind.TEMPORAL: Outcome.LIVENESS,
+    Kind.DEADLOCK: Outcome.DEADLOCK,
+}
+
+
+class Status(enum.StrEnum):
+    """What a check says."""
+
+    EXPECTED = "as expected"
+    UNEXPECTED = "not as expected"
+    INCONCLUSIVE = "inconclusive"
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """One model, checked."""
+
+    model: Model
+    status: Status
+    reason: str  # one sentence
+    bounds: str  # the constants that make the model finite: nothing is said beyond them
+    result: Result
+
+
+Progress = Callable[[int, int, CheckResult], object]
+"""Called after each model with how many are done, how many there are, and the latest."""
+
+
+def check(
+    models: Sequence[Model],
+    manifest: Manifest,
+    *,
+    toolchain: Toolchain,
+    jobs: int = 2,
+    progress: Progress | None = None,
+) -> list[CheckResult]:
+    """Check models, ``jobs`` at a time, and compare with their expectations.
+
+    Leaving early, by Ctrl-C or by an error, ends all runs of TLC first.
+
+    Returns:
+        One result a model, in the order given.
+
+    Raises:
+        UsageError: a module or cfg is broken; tells the file and the line.
+        EnvironmentMissing: Java cannot be started.
+    """
+    with ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="tlc") as pool, Children() as children:
+        runs = {
+            pool.submit(_check_one, model, manifest, toolchain, children): place for place, model in enumerate(models)
+        }
+        try:
+            done = dict(_gather(runs, progress))
+        finally:
+            for run in runs:
+                run.cancel()
+    return [done[place] for place in range(len(models))]
+
+
+def judge(model: Model, spec_actions: Sequence[str], result: Result) -> tuple[Status, str]:
+    """Compare what TLC found with what the manifest expects.
+
+    Args:
+        spec_actions: all actions of the spec; a design model must take each, and no other.
+    """
+    if result.kind not in _OUTCOMES:
+        inconclusive = result.kind in (Kind.TRUNCATED, Kind.EVALUATION)
+        return (Status.INCONCLUSIVE if inconclusive else Status.UNEXPECTED), f"{result.summary}: {result.message}"
+    complaint = next(_complaints(model, spec_actions, result), None)
+    return (Status.UNEXPECTED, complaint) if complaint else (Status.EXPECTED, _praise(model, result))
+
+
+def _gather(runs: dict[Future[CheckResult], int], progress: Progress | None) -> Iterator[tuple[int, CheckResult]]:
+    for count, run in enumerate(as_completed(runs), start=1):
+        if progress is not None:
+            progress(count, len(runs), run.result())
+        yield runs[run], run.result()
+
+
+def _check_one(model: Model, manifest: Manifest, toolchain: Toolchain, children: Children) -> CheckResult:
+    spec = manifest.specs[model.spec]
+    result = run_model(model, manifest, toolchain=toolchain, children=children)
+    actions = [*spec.actions, *([spec.termination] if spec.termination else [])]
+    status, reason = judge(model, actions, result)
+    bounds = Configuration.load(manifest.folder / model.cfg).bounds
+    return CheckResult(model=model, status=status, reason=reason, bounds=bounds, result=result)
+
+
+def _complaints(model: Model, spec_actions: Sequence[str], result: Result) -> Iterator[str]:
+    outcome, expect = _OUTCOMES[result.kind], model.expect
+    if outcome is not model.result:
+        yield f"it should end in {model.result}, but {_what_happened(result)}."
+    if expect.name != result.name and expect.name is not None:
+        yield f"{expect.name} should fail, but {result.name} did."
+    if expect.depth is not None and expect.depth != result.depth:
+        yield f"the depth is {result.depth}, and {expect.depth} in the manifest."
+    if model.distinct_states is not None and model.distinct_states != result.distinct:
+        yield f"there are {result.distinct} distinct states, and {model.distinct_states} in the manifest."
+    if model.role is Role.DESIGN:
+        if result.dead:
+            yield f"never taken: {', '.join(result.dead)}. Its guard is too strict, or the bounds are too small."
+        if differing := set(spec_actions) ^ set(result.actions):
+            yield f"the manifest and Next differ in the actions {', '.join(sorted(differing))}."
+
+
+def _what_happened(result: Result) -> str:
+    match result.kind:
+        case Kind.SUCCESS:
+            return "nothing fails"
+        case Kind.DEADLOCK:
+            return f"a stuck state was found at depth {result.depth}"
+    return f"{result.name or 'a property'} fails at depth {result.depth}"
+
+
+def _praise(model: Model, result: Result) -> str:
+    match model.role:
+        case Role.DESIGN:
+            return (
+                f"holds in all {result.distinct} states, to depth {result.depth}: "
+                f"no stuck state, and each of {len(result.actions)} actions is taken."
+            )
+        case Role.LIVE | Role.REFINE:
+            return f"holds in all {result.distinct} states, under fairness."
+        case Role.REACH:
+            return f"is reachable in {(result.depth or 1) - 1} steps."
+    return f"{_what_happened(result)}, as it must."

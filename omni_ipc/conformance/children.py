@@ -1,0 +1,96 @@
+"""Processes that never outlive whoever started them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from omni_ipc.errors import Inconclusive
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """What a process said until it ended."""
+
+    output: str
+    errors: str
+    exit_code: int  # negative: the signal that killed it
+    timed_out: bool
+
+
+class Children:
+    """Runs processes, each in a group of its own; leaving the ``with`` kills whatever still runs.
+
+    One thread may leave the ``with`` while others are inside `run`: these return at once, with what was said so far.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[str]] = set()  # guarded by _lock
+        self._closed = False  # guarded by _lock
+
+    def __enter__(self) -> Children:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._closed = True
+            for process in self._running:
+                _kill_group(process)
+
+    def run(
+        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None, timeout_s: float
+    ) -> Ended:
+        """Run a command to its end, or kill its group after ``timeout_s`` seconds.
+
+        Raises:
+            Inconclusive: the ``with`` was left already.
+        """
+        timed_out = False
+        with self._start(command, cwd, env) as process:
+            try:
+                output, errors = process.communicate(timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+                _kill_group(process)
+                output, errors = process.communicate()
+            finally:
+                _kill_group(process)
+                with self._lock:
+                    self._running.discard(process)
+        return Ended(output, errors, process.returncode, timed_out)
+
+    def _start(self, command: Sequence[str], cwd: Path, env: Mapping[str, str] | None) -> subprocess.Popen[str]:
+        # Under the lock, so that nothing starts behind the back of __exit__.
+        with self._lock:
+            if self._closed:
+                raise Inconclusive("The check was ended before this run began. Run it again.")
+            process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+            self._running.add(process)
+        return process
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    if process.returncode is not None:
+        return  # reaped: its id may be another's by now
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

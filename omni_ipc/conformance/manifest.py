@@ -1,0 +1,194 @@
+"""The manifest of the specs: which models there are, and what TLC must find in each.
+
+`manifest.json` extends the schema of tlaplus/Examples. A model has a name of up to four parts:
+
+    SplitMap/design                    must hold: invariants, no stuck state, no dead action
+    SplitMap/live                      must hold: what happens in the end, under fairness
+    SplitMap/refines                   must hold: it implements a spec of abs/
+    SplitMap/bug/late_split_map        must fail, on the property that the manifest names
+    SplitMap/bug/late_split_map/live   must fail too, for another reason
+    SplitMap/reach/early               must fail: the interesting state is reachable
+
+Any front part selects: ``SplitMap`` all of the spec, ``SplitMap/bug`` its defects.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+import omni_ipc
+from omni_ipc.errors import UnknownName, UsageError
+
+_ENVIRONMENT = "OMNI_IPC_SPEC"
+
+
+class Role(enum.StrEnum):
+    """What a model is for."""
+
+    DESIGN = "design"
+    LIVE = "live"
+    REFINE = "refine"
+    BUG = "bug"
+    REACH = "reach"
+
+
+class Outcome(enum.StrEnum):
+    """What TLC must find."""
+
+    SUCCESS = "success"
+    SAFETY = "safety failure"
+    LIVENESS = "liveness failure"
+    DEADLOCK = "deadlock"
+
+
+class Expect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The particulars of the outcome."""
+
+    name: str | None = None  # of the property that fails
+    depth: int | None = None  # states of the counterexample; of a success: depth of the state graph
+
+
+class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One module at code grain."""
+
+    about: str  # one sentence
+    actions: dict[str, dict[str, str]]  # action -> parameter -> the constant of the cfg that it ranges over
+    termination: str | None = None  # the self-step of a finished system
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """One module, one cfg, one expectation."""
+
+    name: str
+    spec: str
+    module: str
+    cfg: str  # relative to the folder of the manifest
+    role: Role
+    result: Outcome
+    expect: Expect = Expect()
+    distinct_states: int | None = None
+    defect: str | None = None
+    flags: tuple[str, ...] = ()  # further ones for TLC
+    budget_s: float = 60.0
+    note: str = ""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """All specs and models of one folder."""
+
+    folder: Path
+    specs: dict[str, Spec]
+    models: tuple[Model, ...]
+
+    def select(self, names: Iterable[str] = ()) -> tuple[Model, ...]:
+        """The models whose names are, or begin with, one of ``names``, in the order of the manifest; without names all.
+
+        Raises:
+            UnknownName: a name selects nothing.
+        """
+        wanted = list(names)
+        for name in wanted:
+            if not any(_begins(model.name, name) for model in self.models):
+                raise UnknownName("model", name, {*self.specs, *(model.name for model in self.models)})
+        return tuple(m for m in self.models if not wanted or any(_begins(m.name, name) for name in wanted))
+
+    def counterexample_model(self, defect: str) -> Model:
+        """The model whose safety failure shows a defect.
+
+        Raises:
+            UnknownName: no model has this defect.
+        """
+        showing = {m.defect: m for m in self.models if m.defect and m.result is Outcome.SAFETY}
+        if defect not in showing:
+            raise UnknownName("defect", defect, filter(None, showing))
+        return showing[defect]
+
+    def library(self) -> tuple[Path, ...]:
+        """The folders in which modules are looked up."""
+        return (self.folder, self.folder / "abs", self.folder / "mc")
+
+
+def find_folder() -> Path:
+    """The folder of the specs: what OMNI_IPC_SPEC names, else the installed ones, else the checkout's.
+
+    Raises:
+        UsageError: there is no manifest there.
+    """
+    package = Path(omni_ipc.__file__).parent
+    named = os.environ.get(_ENVIRONMENT)
+    folders = [Path(named)] if named else [package / "spec", package.parent / "spec"]
+    for folder in folders:
+        if (folder / "manifest.json").is_file():
+            return folder.absolute()
+    raise UsageError(
+        f"There is no manifest.json in {' or '.join(map(repr, map(str, folders)))}. "
+        f"Let {_ENVIRONMENT} name a folder that has one, or install omni-ipc again."
+    )
+
+
+def load(folder: Path | None = None) -> Manifest:
+    """Read and validate the manifest.
+
+    Raises:
+        UsageError: it is missing, damaged, or contradicts itself; names the entry.
+    """
+    folder = folder or find_folder()
+    path = folder / "manifest.json"
+    try:
+        raw = msgspec.json.decode(path.read_bytes(), type=_File)
+    except OSError as error:
+        raise UsageError(f"Cannot read '{path}': {error.strerror}. Give a folder that has a manifest.json.") from None
+    except msgspec.DecodeError as error:
+        raise UsageError(f"'{path}' is no manifest: {error}. Correct it there.") from None
+    manifest = Manifest(folder, raw.specs, raw.models)
+    for complaint in _complaints(manifest):
+        raise UsageError(f"'{path}' contradicts itself: {complaint} Correct it there.")
+    return manifest
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    specs: dict[str, Spec]
+    models: tuple[Model, ...]
+
+
+def _complaints(manifest: Manifest) -> Iterable[str]:
+    seen: set[str] = set()
+    for model in manifest.models:
+        must_fail = model.role in (Role.BUG, Role.REACH)
+        if model.name in seen:
+            yield f"the name {model.name} stands twice."
+        if model.spec not in manifest.specs:
+            yield f"{model.name} belongs to the unknown spec '{model.spec}'."
+        if must_fail == (model.result is Outcome.SUCCESS):
+            yield f"{model.name} has the role {model.role} and the result {model.result}."
+        if (model.role is Role.BUG) != (model.defect is not None):
+            yield f"{model.name} must name its defect if, and only if, its role is bug."
+        if (model.result in (Outcome.SAFETY, Outcome.LIVENESS)) != (model.expect.name is not None):
+            yield f"{model.name} must name what fails if, and only if, a property fails."
+        seen.add(model.name)
+
+
+def _begins(name: str, front: str) -> bool:
+    return name == front or name.startswith(f"{front.rstrip('/')}/")
+
+
+def table(manifest: Manifest) -> str:
+    """The models as a Markdown table, as it stands in the README of the specs."""
+    rows = [
+        "| model | TLC must find | states | depth |",
+        "| --- | --- | ---: | ---: |",
+        *(
+            f"| `{model.name}` | {_expectation(model)} | {model.distinct_states or ''} | {model.expect.depth or ''} |"
+            for model in manifest.models
+        ),
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def _expectation(model: Model) -> str:
+    return f"{model.result}: `{model.expect.name}`" if model.expect.name else str(model.result)

@@ -1,0 +1,187 @@
+"""From the words of TLC's tool mode to a `Result`.
+
+    @!@!@STARTMSG code:severity @!@!@
+    text, which may contain further messages
+    @!@!@ENDMSG code @!@!@
+
+Output that stops before TLC says that it has finished (2186) is truncated, whatever it claimed so far.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from omni_ipc.conformance.result import Coverage, Kind, Place, Result, State
+from omni_ipc.conformance.values import Value, parse
+
+_STATE, _STUTTERING, _BACK = 2217, 2218, 2122
+_SUCCESS, _FINISHED, _SYNTAX = 2193, 2186, 3002
+_PROGRESS, _TOTALS, _DEPTH = 2200, 2199, 2194
+_COVERAGE_BEGINS, _COVERAGE = 2201, 2772
+_POSITIONS = 2103
+_VIOLATED_INITIALLY = 2107
+_VIOLATIONS = {
+    _VIOLATED_INITIALLY: Kind.INVARIANT,
+    2110: Kind.INVARIANT,
+    2108: Kind.TEMPORAL,
+    2112: Kind.ACTION_PROPERTY,
+    2114: Kind.DEADLOCK,
+    2116: Kind.TEMPORAL,
+    2104: Kind.ASSUMPTION,
+}
+_CONFIGURATION = {*range(2222, 2246), *range(5001, 5010)}  # of TLC, and of its reader
+_UNEXPECTED = 2184  # the reason inside of a general error
+_ERRORS = (1, 2)  # severities: an error of the spec, of TLC itself
+
+_FRAME = re.compile(r"@!@!@(?:STARTMSG (?P<start>\d+):(?P<severity>\d+)|ENDMSG \d+) @!@!@")
+_COUNTS = re.compile(r"([\d,]+) states generated.*?, ([\d,]+) distinct states found")
+_TAKEN = re.compile(r"<(\S+) .*>: ([\d,]+):([\d,]+)")
+_LABEL = re.compile(r"(\d+): (?:Back to state: )?<(Initial predicate|\S+)")
+_VARIABLE = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
+_NAMED = re.compile(r"(?:Invariant|Action property|Property|Assumption) (.+?) is (?:violated|false)")
+_PLACES = (
+    re.compile(r"line (?P<line>\d+), col \d+ to line \d+, col \d+ of module (?P<module>\w+)\s+(?P<what>\S.*)"),
+    re.compile(r"(?P<what>Was expecting .*\n.*? at line (?P<line>\d+)[^\n]*)[\s\S]*? in file (?P<module>\w+)"),
+)
+_POSITION = re.compile(r"Line (\d+), column \d+ to line \d+, column \d+ in (\w+)")
+
+
+class Message(NamedTuple):
+    """One framed message; the text of a nested one is not part of the outer one's."""
+
+    code: int
+    severity: int
+    text: str
+
+
+def parse_output(text: str, *, seconds: float = 0.0) -> Result:
+    """Read the whole output of one run; of kind TRUNCATED if TLC did not come to its end.
+
+    Raises:
+        FormatError: a state holds something that is no TLA+ value.
+    """
+    said = messages(text)
+    if any(message.code == _FINISHED for message in said):
+        kind, words, place = _verdict(said)
+    else:
+        kind, words, place = Kind.TRUNCATED, "TLC ended before it had finished.", None
+    named = _NAMED.match(words)
+    generated, distinct = _counts(said)
+    trace, loop, closing = _behaviour(said)
+    return Result(
+        kind=kind,
+        message=words,
+        name=named[1] if named else None,
+        place=place,
+        generated=generated,
+        distinct=distinct,
+        search_depth=_depth(said),
+        actions=_coverage(said),
+        trace=trace,
+        loop=loop,
+        closing=closing,
+        seconds=seconds,
+    )
+
+
+def messages(text: str) -> list[Message]:
+    """Split the output into its messages, in the order of their ends; what stands outside comes last, as code 0."""
+    ended: list[Message] = []
+    open_ones: list[tuple[int, int, list[str]]] = [(0, 0, [])]
+    at = 0
+    for frame in _FRAME.finditer(text):
+        open_ones[-1][2].append(text[at : frame.start()])
+        at = frame.end()
+        if frame["start"]:
+            open_ones.append((int(frame["start"]), int(frame["severity"]), []))
+        elif len(open_ones) > 1:
+            code, severity, parts = open_ones.pop()
+            ended.append(Message(code, severity, "".join(parts).strip()))
+    open_ones[0][2].append(text[at:] if len(open_ones) == 1 else "")
+    return [*ended, Message(0, 0, "".join(open_ones[0][2]).strip())]
+
+
+def _verdict(said: Sequence[Message]) -> tuple[Kind, str, Place | None]:
+    """The first error that TLC reports is the verdict; what follows it is consequence.
+
+    TLC wraps an error that it did not expect into a general one, so the inner, telling one ends first.
+    """
+    for code, severity, text in said:
+        if code in _VIOLATIONS:
+            return _VIOLATIONS[code], text, None
+        if code == _SYNTAX:
+            return Kind.SYNTAX, *_first_syntax_error(said[-1].text)
+        if code in _CONFIGURATION:
+            return Kind.CONFIGURATION, " ".join(text.split()), None
+        if code == _SUCCESS:
+            return Kind.SUCCESS, text.splitlines()[0], None
+        if severity in _ERRORS or code == _UNEXPECTED:
+            return Kind.EVALUATION, " ".join(text.split()), _innermost_position(said)
+    return Kind.EVALUATION, "TLC finished without a verdict.", None
+
+
+def _first_syntax_error(text: str) -> tuple[str, Place | None]:
+    """SANY speaks outside of any message."""
+    for pattern in _PLACES:
+        if found := pattern.search(text):
+            return " ".join(found["what"].split()), Place(found["module"], int(found["line"]))
+    return " ".join(text.partition("***")[2].split()) or "The module cannot be parsed.", None
+
+
+def _innermost_position(said: Sequence[Message]) -> Place | None:
+    positions = [found for message in said if message.code == _POSITIONS for found in _POSITION.finditer(message.text)]
+    return Place(positions[-1][2], int(positions[-1][1])) if positions else None
+
+
+def _counts(said: Sequence[Message]) -> tuple[int, int]:
+    found = [_COUNTS.search(message.text) for message in said if message.code in (_PROGRESS, _TOTALS)]
+    last = found[-1] if found else None
+    return (_number(last[1]), _number(last[2])) if last else (0, 0)
+
+
+def _depth(said: Sequence[Message]) -> int | None:
+    found = [re.search(r"[\d,]+", message.text) for message in said if message.code == _DEPTH]
+    return _number(found[-1][0]) if found and found[-1] else None
+
+
+def _coverage(said: Sequence[Message]) -> dict[str, Coverage]:
+    """Long runs report every minute: the last report counts. An action of several disjuncts is one action."""
+    actions: dict[str, Coverage] = {}
+    for code, _, text in said:
+        if code == _COVERAGE_BEGINS:
+            actions = {}
+        elif code == _COVERAGE and (found := _TAKEN.match(text)):
+            taken = Coverage(_number(found[2]), _number(found[3]))
+            actions[found[1]] = actions.get(found[1], Coverage()) + taken
+    return actions
+
+
+def _behaviour(said: Sequence[Message]) -> tuple[tuple[State, ...], int | None, State | None]:
+    """The states of the counterexample, and how a lasso closes."""
+    trace: list[State] = []
+    for code, _, text in said:
+        head, _, body = text.partition("\n")
+        found = _LABEL.match(head)
+        if code == _STATE and found:
+            trace.append(State(None if found[2] == "Initial predicate" else found[2], dict(_variables(body))))
+        elif code == _VIOLATED_INITIALLY:
+            trace.append(State(None, dict(_variables(body))))
+        elif code == _STUTTERING:
+            return tuple(trace), len(trace) - 1, None
+        elif code == _BACK and found:
+            loop = int(found[1]) - 1
+            return tuple(trace), loop, State(found[2], trace[loop].variables)
+    return tuple(trace), None, None
+
+
+def _variables(body: str) -> Iterator[tuple[str, Value]]:
+    """Each ``/\\ name = value`` begins a line; its value may go on over several."""
+    starts = list(_VARIABLE.finditer(body))
+    for start, after in zip(starts, [*starts[1:], None], strict=True):
+        yield start[1], parse(body[start.end() : after.start() if after else len(body)])
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))

@@ -1,0 +1,181 @@
+"""Driving code along the trace of a model.
+
+A workflow hands in something that can be driven: the tasks of a scenario under a controlled runtime, threads, or real
+processes. The code takes finer steps than the model; steps that the model does not speak of are *internal*, and are
+taken whenever the trace has to wait for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from omni_ipc.conformance.itf import from_itf
+from omni_ipc.conformance.values import normal, show
+from omni_ipc.records import Failure, Field, Step, Trace
+
+
+class Offer(Protocol):
+    """The next operation of one task."""
+
+    @property
+    def task(self) -> str: ...
+    @property
+    def action(self) -> str:
+        """A region's name, or a primitive operation."""
+
+    @property
+    def fields(self) -> Mapping[str, Field]: ...
+    @property
+    def enabled(self) -> bool: ...
+    @property
+    def blocked_on(self) -> str | None:
+        """What a task that is not enabled waits for."""
+
+    @property
+    def where(self) -> str:
+        """The place in the code: "outputs.py:88 in deliver"."""
+
+
+class Driven(Protocol):
+    """Code that stops before each operation."""
+
+    def offers(self) -> Sequence[Offer]:
+        """The next operation of every living task."""
+
+    def take(self, task: str) -> None:
+        """Perform the task's next operation and go on to the one after it."""
+
+    def state(self) -> Mapping[str, object]:
+        """The state of the code as variables of the model; those that it leaves out are not compared."""
+
+    def finish(self) -> Failure | None:
+        """Let everything run to its end in default order."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One variable that is not as the model has it."""
+
+    variable: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.variable} is {self.found}; in the model it is {self.expected}"
+
+
+class Departure(msgspec.Struct, frozen=True):
+    """The first step after which code and model differ."""
+
+    step: int  # counts from 1
+    where: str  # the place of the step in the code
+    differences: tuple[Difference, ...]
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """The step that the code does not take."""
+
+    step: int  # counts from 1
+    wanted: Step
+    why: str
+    where: str | None  # the place in the code at which the task is instead
+
+
+class Followed(msgspec.Struct, frozen=True):
+    """How far the code went along, and how it ended when left alone then."""
+
+    steps: int  # steps of the trace that the code took
+    places: tuple[str, ...]  # the place in the code of each of them
+    refusal: Refusal | None = None
+    departure: Departure | None = None
+    failure: Failure | None = None
+
+    @property
+    def reproduced(self) -> bool:
+        """The code took every step, showed every state, and failed."""
+        return self.refusal is None and self.departure is None and self.failure is not None
+
+    @property
+    def summary(self) -> str:
+        """One or two sentences: how far, where it departed, how it ended."""
+        end = f"It ended with {self.failure}." if self.failure else "It ended well."
+        if self.refusal is not None:
+            where = f" at {self.refusal.where}" if self.refusal.where else ""
+            return f"Step {self.refusal.step}, {self.refusal.wanted}, was refused{where}: {self.refusal.why}. {end}"
+        if self.departure is not None:
+            first = self.departure.differences[0]
+            where = f"step {self.departure.step} at {self.departure.where}"
+            return f"All {self.steps} steps ran, but after {where} {first}. {end}"
+        return f"All {self.steps} steps ran, with the state of the model after each. {end}"
+
+
+def follow(trace: Trace, driven: Driven, *, actions: Collection[str], internal_steps: int = 1000) -> Followed:
+    """Drive code along a trace, then let it run to its end.
+
+    Args:
+        actions: the regions that the model speaks of; every other operation is internal.
+        internal_steps: how many internal operations may pass before one step of the trace.
+    """
+    places: list[str] = []
+    refusal = departure = None
+    for number, step in enumerate(trace.steps, start=1):
+        try:
+            where = _reach(step, driven, frozenset(actions), internal_steps).where
+        except _Refused as refused:
+            refusal = Refusal(number, step, refused.why, refused.where)
+            break
+        driven.take(step.task)
+        places.append(where)
+        if departure is None and (differences := tuple(_differences(step, driven.state()))):
+            departure = Departure(number, where, differences)
+    return Followed(
+        steps=len(places), places=tuple(places), refusal=refusal, departure=departure, failure=driven.finish()
+    )
+
+
+class _Refused(Exception):
+    def __init__(self, why: str, where: str | None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.where = where
+
+
+def _reach(step: Step, driven: Driven, actions: Collection[str], internal_steps: int) -> Offer:
+    """Take internal operations, of the wanted task first, until the step is offered."""
+    for _ in range(internal_steps):
+        offers = sorted(driven.offers(), key=lambda offer: offer.task != step.task)
+        wanted = offers[0] if offers and offers[0].task == step.task else None
+        matches = wanted is not None and _matches(wanted, step)
+        if wanted is not None and matches and wanted.enabled:
+            return wanted
+        internal = next((offer for offer in offers if offer.enabled and offer.action not in actions), None)
+        elsewhere = wanted is not None and wanted.action in actions and not matches
+        if internal is None or elsewhere:
+            raise _Refused(_reason(wanted, step), wanted.where if wanted else None)
+        driven.take(internal.task)
+    raise _Refused(f"it did not come within {internal_steps} operations that the model does not speak of", None)
+
+
+def _matches(offer: Offer, step: Step) -> bool:
+    """Same action, and no field that both have differs: code may tell more than the model, or less."""
+    common = offer.fields.keys() & step.fields.keys()
+    return offer.action == step.action and all(offer.fields[name] == step.fields[name] for name in common)
+
+
+def _reason(offer: Offer | None, step: Step) -> str:
+    if offer is None:
+        return f"the task '{step.task}' has ended, or never began"
+    fields = ", ".join(f"{name}={value}" for name, value in offer.fields.items())
+    instead = f"'{step.task}' is at {offer.action}({fields})"
+    if not offer.enabled:
+        return f"{instead} and waits for {offer.blocked_on or 'something that does not come'}"
+    return f"{instead} instead"
+
+
+def _differences(step: Step, found: Mapping[str, object]) -> Iterator[Difference]:
+    for variable, encoded in (step.state or {}).items():
+        expected = from_itf(encoded)
+        if variable in found and (actual := normal(found[variable])) != expected:
+            yield Difference(variable, show(expected), show(actual))

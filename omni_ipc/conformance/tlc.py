@@ -1,0 +1,157 @@
+"""Running TLC on a model: privately, boundedly, and without a trace on the disk.
+
+A run has a directory of its own for module, cfg, temporary files and states, which goes with it: two runs at once do
+not meet, and nothing appears beside the specs.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.conformance import labels
+from omni_ipc.conformance.children import Children, Ended
+from omni_ipc.conformance.configuration import Configuration
+from omni_ipc.conformance.manifest import Manifest, Model
+from omni_ipc.conformance.output import parse_output
+from omni_ipc.conformance.result import Kind, Place, Result
+from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.errors import EnvironmentMissing, UsageError
+
+# One worker and fixed seeds: the same run each time. Most of a run is starting up, so the quick compiler is enough.
+_JVM = ("-Xmx1g", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+_TLC = ("-fp", "0", "-seed", "1", "-workers", "1", "-coverage", "1", "-tool")
+_JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+_LABELLED = "Labelled"
+
+
+def run_model(model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children) -> Result:
+    """Check a model as it stands.
+
+    Returns:
+        What TLC found; of kind TRUNCATED when it was killed, ran out of memory, or took longer than the model's budget.
+
+    Raises:
+        UsageError: a module or the cfg is broken; tells the file, the line, and TLC's first complaint.
+        EnvironmentMissing: Java cannot be started.
+    """
+    configuration = Configuration.load(manifest.folder / model.cfg)
+    files = {f"{model.module}.tla": _module_text(model, manifest), "Model.cfg": configuration.text}
+    return _run(model, manifest, model.module, configuration, files, toolchain, children)
+
+
+def run_labelled(model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children) -> Result:
+    """Check a model so that each step of a counterexample has its parameters.
+
+    Returns, raises:
+        As `run_model`.
+    """
+    configuration = Configuration.load(manifest.folder / model.cfg)
+    spec = manifest.specs[model.spec]
+    known = labels.instances(model, spec, configuration)
+    files = {
+        f"{_LABELLED}.tla": labels.labelled_module(_LABELLED, model, spec, known),
+        "Model.cfg": labels.labelled_configuration(configuration),
+    }
+    return labels.restore(_run(model, manifest, _LABELLED, configuration, files, toolchain, children), known)
+
+
+def _run(
+    model: Model,
+    manifest: Manifest,
+    module: str,
+    configuration: Configuration,
+    files: dict[str, str],
+    toolchain: Toolchain,
+    children: Children,
+) -> Result:
+    with tempfile.TemporaryDirectory(prefix="omni-ipc-tlc-") as private:
+        folder = Path(private)
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        command = _command(toolchain, manifest, folder, (*model.flags, "-config", "Model.cfg", module))
+        started = time.monotonic()
+        try:
+            ended = children.run(command, cwd=folder, env=_environment(), timeout_s=model.budget_s)
+        except OSError as error:
+            raise EnvironmentMissing(
+                f"Java at '{toolchain.java}' cannot be started: {error.strerror}.", "Correct JAVA_HOME."
+            ) from None
+        result = parse_output(ended.output, seconds=time.monotonic() - started)
+    return _settled(result, ended, model, manifest, configuration)
+
+
+def _command(toolchain: Toolchain, manifest: Manifest, folder: Path, arguments: tuple[str, ...]) -> list[str]:
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    return [
+        str(toolchain.java),
+        *_JVM,
+        f"-Djava.io.tmpdir={temporary}",
+        f"-DTLA-Library={os.pathsep.join(map(str, manifest.library()))}",
+        "-cp",
+        str(toolchain.jar),
+        "tlc2.TLC",
+        "-metadir",
+        str(folder / "states"),
+        *_TLC,
+        *arguments,
+    ]
+
+
+def _environment() -> dict[str, str]:
+    """Without the variables by which a JVM takes options that we did not give."""
+    return {name: value for name, value in os.environ.items() if name not in _JVM_VARIABLES}
+
+
+def _settled(result: Result, ended: Ended, model: Model, manifest: Manifest, configuration: Configuration) -> Result:
+    match result.kind:
+        case Kind.SYNTAX if result.place and result.place.module == _LABELLED:
+            raise UsageError(
+                f"{manifest.folder / 'manifest.json'}: the actions of {model.spec} are not those of its module. "
+                f"{result.message} Correct the manifest."
+            )
+        case Kind.SYNTAX:
+            raise UsageError(f"{_located(result.place, manifest)}{result.message} Correct the module.")
+        case Kind.CONFIGURATION:
+            raise UsageError(f"{manifest.folder / model.cfg}: {result.message} Correct the configuration.")
+        case Kind.TRUNCATED:
+            return msgspec.structs.replace(result, message=_interruption(ended, model))
+        case Kind.ACTION_PROPERTY | Kind.TEMPORAL if len(configuration.properties) == 1:
+            # TLC names no temporal property, and a refinement's by its line only.
+            return msgspec.structs.replace(result, name=configuration.properties[0])
+        case Kind.EVALUATION:
+            return msgspec.structs.replace(result, message=f"{_located(result.place, manifest)}{result.message}")
+    return result
+
+
+def _interruption(ended: Ended, model: Model) -> str:
+    if ended.timed_out:
+        return (
+            f"TLC was stopped after its budget of {model.budget_s:g} s. "
+            "Raise budgetS in the manifest, or lower the bounds in the cfg."
+        )
+    how = f"signal {-ended.exit_code}" if ended.exit_code < 0 else f"exit code {ended.exit_code}"
+    said = next((line for line in ended.errors.splitlines() if line.strip()), "nothing on its error output")
+    return f"TLC ended before it had finished, by {how}: {said.strip()}"
+
+
+def _located(place: Place | None, manifest: Manifest) -> str:
+    if place is None:
+        return ""
+    files = (folder / f"{place.module}.tla" for folder in manifest.library())
+    file = next((file for file in files if file.is_file()), Path(f"{place.module}.tla"))
+    return f"{file}:{place.line}: "
+
+
+def _module_text(model: Model, manifest: Manifest) -> str:
+    for folder in manifest.library():
+        if (file := folder / f"{model.module}.tla").is_file():
+            return file.read_text()
+    raise UsageError(
+        f"{model.name}: there is no module '{model.module}.tla' in {manifest.folder}. Correct its name in the manifest."
+    )
