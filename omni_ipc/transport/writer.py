@@ -114,7 +114,7 @@ class LaneWriter:
             self._room = self.lane.room()
 
     def _publish(self, claim: _Claim, batch: Sequence[Record]) -> None:
-        with self._rt.region("Writer.Publish", lane=self.name):
+        with self._rt.region("Writer.Publish", lane=self.name, position=claim.position):
             position, sequence = claim
             for record in batch:
                 head = RECORD.pack(record.body_bytes, record.kind, record.flags, 0, sequence) + record.head
