@@ -35,13 +35,12 @@ class TensorPipeline:
     """
 
     def __init__(self, device: str = "cpu", count: int = 65_536) -> None:
-        self._device = device
-        self._count = count
-
-    def forward(self, requests: Sequence[str]) -> list[torch.Tensor]:
         import torch
 
-        numbers = torch.arange(self._count, dtype=torch.int64, device=self._device)
+        self._numbers = torch.arange(count, dtype=torch.int64, device=device)  # wakes the device
+
+    def forward(self, requests: Sequence[str]) -> list[torch.Tensor]:
+        numbers = self._numbers
         return [numbers * _STRIDE + _seed(request) for request in requests]
 
 

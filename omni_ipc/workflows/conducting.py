@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
 
-from omni_ipc.errors import Inconclusive, OmniError
+from omni_ipc.errors import EnvironmentMissing, Inconclusive, OmniError
 from omni_ipc.records import Failure, FailureKind, Step
 from omni_ipc.scenarios import Launch, OutputsLost, Parts, Scenario
 from omni_ipc.scenarios.world import WorkerLink
@@ -41,13 +42,36 @@ def run_on_threads(scenario: Scenario, parts: Parts, steps: Sequence[Step]) -> R
 def run_on_processes(
     scenario: Scenario, parts: Parts, steps: Sequence[Step], *, device: str, host: WorkerHost
 ) -> RealRun:
-    """Run a scenario with its worker in the process of ``host``, computing torch tensors on a device."""
+    """Run a scenario with its worker in the process of ``host``, computing torch tensors on a device.
+
+    Raises:
+        EnvironmentMissing: torch, or the device, is missing.
+    """
+    require_torch()  # here too, before any clock runs: the pump builds tensors
 
     def run(rt: ConductedRuntime, conductor: Conductor) -> object:
         launch = _launch_on(host, device, conductor, scenario.steps)
         return scenario.world(rt, parts, launch).run()
 
     return _conduct(run, steps, scenario.steps)
+
+
+def require_torch() -> None:
+    """Import torch, or say how to get it."""
+    try:
+        importlib.import_module("torch")
+    except ImportError:
+        raise EnvironmentMissing(
+            "Workers compute torch tensors, and torch is not installed.", "Run: pip install 'omni-ipc[torch]'"
+        ) from None
+
+
+def best_device() -> str:
+    """Name the device to use: "cuda" where there is one, else "cpu"."""
+    require_torch()
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def run_function(function: Callable[[Any], object], steps: Sequence[Step]) -> RealRun:

@@ -39,7 +39,8 @@ class Conductor:
     Args:
         steps: the schedule; a step matches a task that arrives with the same action, and the same values in the
             fields that both have.
-        patience_s: how long the next step may take to come, or to end, before the schedule is given up.
+        patience_s: how long the next step may take to come, or to end, before the schedule is given up; counted from
+            the first arrival, so that processes may take their time to start.
     """
 
     def __init__(self, steps: Sequence[Step], *, patience_s: float) -> None:
@@ -53,6 +54,7 @@ class Conductor:
         self._going: tuple[int, socket.socket] | None = None
         self._followed = 0
         self._refusal: str | None = None
+        self._begun = False
         self._free = False
         self._stopped = False
         self._thread = threading.Thread(target=self._conduct, name="conductor", daemon=True)
@@ -88,11 +90,12 @@ class Conductor:
 
     def _conduct(self) -> None:
         while not self._stopped:
-            ready = self._selector.select(None if self._free else self._patience_s)
+            bounded = self._begun and not self._free
+            ready = self._selector.select(self._patience_s if bounded else None)
             for key, _ in ready:
                 hear: Callable[[], None] = key.data
                 hear()
-            if not ready and not self._free and self._followed < len(self._steps):
+            if not ready:
                 self._give_up()
             self._let_next_go()
 
@@ -107,6 +110,7 @@ class Conductor:
     def _hear(self, connection: socket.socket, message: Arrive | Done | None) -> None:
         match message:
             case Arrive():
+                self._begun = True
                 self._waiting.append((message, connection))
             case Done(ticket=ticket) if self._going == (ticket, connection):
                 self._going = None

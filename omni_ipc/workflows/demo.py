@@ -1,0 +1,254 @@
+"""The main job: three races, each from its TLA+ model to real worker processes.
+
+    model ─ TLC ─► counterexample ─► trace ─► replay on the code, state by state
+                                       │      explore the code without it
+                                       └────► real processes, real tensors, real shared memory
+
+Every stage looks at both: the defect must show, and the reference must not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.conformance.check import CheckResult, Status, check
+from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.counterexample import find_counterexample, save_itf, to_trace
+from omni_ipc.conformance.manifest import Manifest, Role
+from omni_ipc.conformance.manifest import load as load_manifest
+from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.errors import Inconclusive, OmniError
+from omni_ipc.records import Report, Trace, Verdict
+from omni_ipc.scenarios import DEFECTS, SCENARIOS, Defect, Parts, Scenario
+from omni_ipc.serving.host import WorkerHost
+from omni_ipc.workflows.conducting import RealRun, best_device, run_on_processes
+from omni_ipc.workflows.exploring import explore_scenario
+from omni_ipc.workflows.replaying import follow_model
+
+STRATEGY = "depth-first"
+
+
+class Stage(enum.StrEnum):
+    """What is shown of each race, in this order."""
+
+    MODEL = "model"
+    TRACE = "trace"
+    REPLAY = "replay"
+    EXPLORE = "explore"
+    PROCESSES = "processes"
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One stage of one race."""
+
+    race: str
+    stage: Stage
+    expected: bool  # whether it came as it must
+    brief: str  # a few words, for the table
+    detail: tuple[str, ...]  # sentences: what was seen of the defect, and of the reference
+
+
+class Demo(msgspec.Struct, frozen=True):
+    """The outcome of the main job."""
+
+    cells: tuple[Cell, ...]
+    device: str  # where the workers computed
+    seconds: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds only if every cell is as expected."""
+        return Verdict.HOLDS if all(cell.expected for cell in self.cells) else Verdict.VIOLATED
+
+
+Progress = Callable[[str, Stage, Cell | None], object]
+"""Called with race and stage when a stage begins, and again with its cell when it is done."""
+
+
+def run(*, keep: Path | None = None, progress: Progress = lambda *_: None) -> Demo:
+    """Run every stage of every race.
+
+    Args:
+        keep: a folder for the traces (``<race>.trace.json``, ``<race>.itf.json``); a temporary one if not given.
+
+    Raises:
+        EnvironmentMissing: Java, TLC or torch is missing; tells the command that brings it.
+        UsageError: ``keep`` cannot be written.
+    """
+    start = time.monotonic()
+    device = best_device()
+    cells: list[Cell] = []
+    with contextlib.ExitStack() as resources:
+        folder = keep or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="omni_ipc.")))
+        bench = _Bench(
+            manifest=load_manifest(),
+            toolchain=Toolchain.find(),
+            children=resources.enter_context(Children()),
+            host=resources.enter_context(WorkerHost()),
+            device=device,
+            folder=folder,
+        )
+        for defect in DEFECTS.values():
+            race = _Race(bench, defect, SCENARIOS[defect.scenario])
+            for stage, show in race.stages():
+                progress(defect.name, stage, None)
+                cells.append(_cell(defect.name, stage, show))
+                progress(defect.name, stage, cells[-1])
+    return Demo(tuple(cells), device, time.monotonic() - start)
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What a stage gives: one side must fail, the other must not."""
+
+    brief: str
+    defect: tuple[bool, str]  # whether it came as it must, and a sentence
+    reference: tuple[bool, str]
+
+
+def _cell(race: str, stage: Stage, show: Callable[[], Shown]) -> Cell:
+    try:
+        shown = show()
+    except OmniError as error:  # this stage could not be carried out; the others still can
+        return Cell(race, stage, False, type(error).__name__, (str(error),))
+    return Cell(
+        race=race,
+        stage=stage,
+        expected=shown.defect[0] and shown.reference[0],
+        brief=shown.brief,
+        detail=(f"defect: {shown.defect[1]}", f"reference: {shown.reference[1]}"),
+    )
+
+
+class _Bench(msgspec.Struct, frozen=True):
+    """What all races share."""
+
+    manifest: Manifest
+    toolchain: Toolchain
+    children: Children
+    host: WorkerHost
+    device: str
+    folder: Path
+
+
+class _Race:
+    """One race on its way through the stages."""
+
+    def __init__(self, bench: _Bench, defect: Defect, scenario: Scenario) -> None:
+        self._bench = bench
+        self._defect = defect
+        self._scenario = scenario
+        self._trace: Trace | None = None
+
+    def stages(self) -> Iterator[tuple[Stage, Callable[[], Shown]]]:
+        yield Stage.MODEL, self._check_models
+        yield Stage.TRACE, self._make_trace
+        yield Stage.REPLAY, self._replay
+        yield Stage.EXPLORE, self._explore
+        yield Stage.PROCESSES, self._run_processes
+
+    def _check_models(self) -> Shown:
+        """TLC: the design holds within its bounds; the model with the defect fails on its property."""
+        models = self._bench.manifest.select((self._scenario.model,))
+        results = check(models, self._bench.manifest, toolchain=self._bench.toolchain)
+        design = next(result for result in results if result.model.role is Role.DESIGN)
+        bug = self._bench.manifest.counterexample_model(self._defect.name)
+        broken = next(result for result in results if result.model.name == bug.name)
+        bad, good = _partition(results)
+        return Shown(
+            brief=f"{design.result.distinct} states hold; {broken.result.name} fails at depth {broken.result.depth}",
+            defect=_all_expected(bad, broken),
+            reference=_all_expected(good, design),
+        )
+
+    def _make_trace(self) -> Shown:
+        """The counterexample becomes a file of semantic steps, and an ITF file; what is read back equals it."""
+        bench = self._bench
+        model = bench.manifest.counterexample_model(self._defect.name)
+        result = find_counterexample(model, bench.manifest, toolchain=bench.toolchain, children=bench.children)
+        made = to_trace(result, model=model, scenario=self._scenario.name, tasks=self._scenario.tasks)
+        path = made.save(bench.folder / f"{self._defect.name}.trace.json")
+        itf = save_itf(result, path.with_name(f"{self._defect.name}.itf.json"), model=model)
+        self._trace = Trace.load(path)
+        return Shown(
+            brief=f"{len(made.steps)} steps",
+            defect=(self._trace == made, f"{path} and {itf.name}: {', then '.join(map(str, made.steps))}"),
+            reference=(True, "has no counterexample"),
+        )
+
+    def _replay(self) -> Shown:
+        """Under control, with the code's state compared with the model's after each step."""
+        trace = self._required_trace()
+        bad = follow_model(trace, self._scenario, self._defect.parts)
+        good = follow_model(trace, self._scenario, Parts())
+        ending = f"refused at step {good.refusal.step}" if good.refusal else "ends well"
+        return Shown(
+            brief=f"same bad state; reference {ending}",
+            defect=(bad.reproduced, bad.summary),
+            reference=(good.failure is None, good.summary),
+        )
+
+    def _explore(self) -> Shown:
+        """Without the trace: the explorer finds the failure by itself, and exhausts the reference."""
+        bad = explore_scenario(self._scenario.name, defect=self._defect.name, strategy=STRATEGY)
+        good = explore_scenario(self._scenario.name, strategy=STRATEGY)
+        return Shown(
+            brief=f"found in {bad.schedules} schedules; reference holds in {good.schedules}",
+            defect=(bad.verdict is Verdict.VIOLATED, _tell(bad)),
+            reference=(good.verdict is Verdict.HOLDS, _tell(good)),
+        )
+
+    def _run_processes(self) -> Shown:
+        """The same trace on a spawned worker, with torch tensors over shared memory."""
+        trace, bench = self._required_trace(), self._bench
+        bad, good = (
+            run_on_processes(self._scenario, parts, trace.steps, device=bench.device, host=bench.host)
+            for parts in (self._defect.parts, Parts())
+        )
+        stranded = bad.failure is not None and "did not come within 1 s" in bad.failure.message
+        return Shown(
+            brief="stranded after 1 s; reference delivers all",
+            defect=(bad.conducted.whole and stranded, _tell_run(bad)),
+            reference=(good.failure is None, _tell_run(good)),
+        )
+
+    def _required_trace(self) -> Trace:
+        if self._trace is None:
+            raise Inconclusive("There is no trace to replay, because its own stage failed. Mend that first.")
+        return self._trace
+
+
+def _partition(results: list[CheckResult]) -> tuple[list[CheckResult], list[CheckResult]]:
+    """Split into those of the defect, and the others."""
+    return (
+        [result for result in results if result.model.role is Role.BUG],
+        [result for result in results if result.model.role is not Role.BUG],
+    )
+
+
+def _all_expected(results: list[CheckResult], shown: CheckResult) -> tuple[bool, str]:
+    """Tell about one model if all are as expected, else about those that are not."""
+    wrong = [result for result in results if result.status is not Status.EXPECTED]
+    told = wrong or [shown]
+    also = "" if wrong else f" So are {len(results) - 1} further models as expected."
+    return not wrong, " ".join(f"{result.model.name} ({result.bounds}) {result.reason}" for result in told) + also
+
+
+def _tell(report: Report) -> str:
+    failure = f": {report.failure}" if report.failure else ""
+    return f"{report.verdict.value} after {report.schedules:,} schedules ({report.strategy}){failure}; {report.reason}"
+
+
+def _tell_run(run: RealRun) -> str:
+    conducted = run.conducted
+    way = f"{conducted.followed} of {conducted.of} steps in order"
+    if conducted.refusal:
+        way += f" ({conducted.refusal})"
+    end = f"then lost: {run.failure.message}" if run.failure else "then every output arrived, byte for byte"
+    return f"{way}, {end} ({run.seconds:.1f} s)"
