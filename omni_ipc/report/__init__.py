@@ -1,0 +1,1 @@
+"""What people read: traces, verdicts and check lists as text. It knows records, and nothing that makes them."""

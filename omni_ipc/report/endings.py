@@ -1,0 +1,67 @@
+"""How a command ends: its exit code, and the sentence for an error that ended it."""
+
+from __future__ import annotations
+
+import enum
+import errno
+import traceback
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from omni_ipc.errors import InternalError, OmniError, UsageError
+
+
+class ExitCode(enum.IntEnum):
+    """Exit codes, the same for every command."""
+
+    AS_CLAIMED = 0  # holds, bounded, ended well, all as expected
+    VIOLATED = 1  # or diverged, or not as expected
+    USAGE = 2  # the call, a file or this machine is in the way
+    INCONCLUSIVE = 3  # neither yes nor no
+
+
+def together(codes: Iterable[ExitCode]) -> ExitCode:
+    """Give the code of a command that did several things: one violation decides, then one that is inconclusive."""
+    present = set(codes)
+    decisive = (code for code in (ExitCode.VIOLATED, ExitCode.INCONCLUSIVE) if code in present)
+    return next(decisive, ExitCode.AS_CLAIMED)
+
+
+class Ending(NamedTuple):
+    """An error, told to people and to scripts."""
+
+    exit_code: ExitCode
+    sentence: str
+
+
+_EXHAUSTED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def ending_of(error: BaseException) -> Ending:
+    """Say how a command ends that was ended by this error.
+
+    A bug of omni-ipc makes it inconclusive: the question was not answered, and another call would not help.
+    """
+    match error:
+        case KeyboardInterrupt():
+            return Ending(ExitCode.INCONCLUSIVE, "Interrupted: nothing was concluded, and nothing is left behind.")
+        case UsageError():
+            return Ending(ExitCode.USAGE, str(error))
+        case OmniError() if not isinstance(error, InternalError):
+            return Ending(ExitCode.INCONCLUSIVE, str(error))
+        case MemoryError():
+            return Ending(ExitCode.USAGE, "This machine has no memory left. Free some, or ask for less.")
+        case OSError(errno=number) if number in _EXHAUSTED | _FORBIDDEN:
+            act = "Free some there" if number in _EXHAUSTED else "Allow it"
+            return Ending(ExitCode.USAGE, f"This machine refuses: {error}. {act}, and run it again.")
+    return Ending(
+        ExitCode.INCONCLUSIVE,
+        f"A bug of omni-ipc ended this: {type(error).__name__}: {error} ({_place(error)}). Please report it with the "
+        "traceback that comes with OMNI_IPC_DEBUG=1.",
+    )
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "no traceback"

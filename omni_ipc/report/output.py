@@ -1,0 +1,109 @@
+"""Where a command says what: to people on standard output, to machines as JSON, and its progress on the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich import box
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from omni_ipc.records import write_atomically
+
+Advance = Callable[[str, float], None]
+"""Tells what is going on, and how much is done."""
+
+
+class Output:
+    """What one command says.
+
+    Args:
+        json: the file for the machine-readable result, or "-": then standard output is for machines alone, and people
+            read standard error.
+    """
+
+    def __init__(self, json: str | None) -> None:
+        self._json = json
+        self._console = Console(stderr=json == "-", highlight=False, soft_wrap=False)
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal; 80 where there is none."""
+        return self._console.width
+
+    def say(self, *parts: RenderableType) -> None:
+        """Print for people."""
+        for part in parts:
+            self._console.print(part, markup=False)
+
+    def write(self, document: Any) -> None:
+        """Write the result for machines, if they asked for one; call it before anything is said.
+
+        Raises:
+            UsageError: the file cannot be written; nothing half-written stays behind.
+        """
+        if self._json is None:
+            return
+        data = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+        if self._json == "-":
+            sys.stdout.write(data.decode())
+        else:
+            write_atomically(Path(self._json), data)
+
+
+@contextlib.contextmanager
+def progress(description: str, *, total: float | None = None) -> Iterator[Advance]:
+    """Show a line of progress on standard error, if that is a terminal; it vanishes at the end.
+
+    Args:
+        total: what ``done`` counts up to; None: it is not known how far it is.
+    """
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
+        line = display.add_task(description, total=total)
+        yield lambda description, done: display.update(line, description=description, completed=done)
+
+
+def table(titles: Sequence[str], lines: Sequence[Sequence[RenderableType]]) -> Table:
+    """Lay out a list, a line each."""
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in titles:
+        grid.add_column(title, overflow="fold")
+    for cells in lines:
+        grid.add_row(*cells)
+    return grid
+
+
+def survive_readers() -> None:
+    """Let standard output and error outlive their readers, as in ``| head``: what comes later is dropped."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None:  # the caller may have closed it
+            raw = _Forgiving(stream.fileno(), "w", closefd=False)
+            buffered = io.BufferedWriter(raw)
+            lines = name == "stderr" or raw.isatty()
+            setattr(sys, name, io.TextIOWrapper(buffered, stream.encoding, "replace", line_buffering=lines))
+
+
+class _Forgiving(io.FileIO):
+    """Reports a failed write once, and that its reader has left not at all."""
+
+    _failed = False
+
+    def write(self, data: Any) -> int:
+        if not self._failed:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self._failed = True
+                if not isinstance(error, BrokenPipeError):
+                    raise
+        return memoryview(data).nbytes

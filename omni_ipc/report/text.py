@@ -1,0 +1,154 @@
+"""A trace as text: one column a task, one row a step, and below it what went wrong and where each task stood.
+
+      # │ left      │ right
+    ────┼───────────┼───────────
+    ▸ 1 │ Left.Read │
+        │ of=x      │
+    ▸ 2 │           │ Right.Read
+        │           │ of=x
+
+A wedge marks each switch to another task. Where the terminal is narrower than the words of all columns, the tasks share
+one column, and their names get another.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from omni_ipc.records import Failure, Origin, Step, Trace
+from omni_ipc.report.rows import Gap, Row, is_region, rows_of
+
+_SEPARATOR_WIDTH = 3
+_STATE_WIDTH = 24  # enough for most changes of a state
+_UNBROKEN = 1_000_000
+
+
+def heading(trace: Trace) -> Text:
+    """Say what a trace is of, where it comes from, and what it violates."""
+    code = f"with the defect {trace.defect}" if trace.defect else "without a defect"
+    source = f"TLC's counterexample in {trace.model}" if trace.origin is Origin.MODEL else "explored"
+    text = Text.assemble((trace.scenario, "bold"), f" {code}: {source}, {counted(len(trace.steps), 'step')}")
+    if trace.claim:
+        text.append("\nviolates ").append(trace.claim, "red")
+    return text
+
+
+def render(trace: Trace, *, width: int, full: bool = False) -> RenderableType:
+    """Lay out a trace.
+
+    Args:
+        width: columns of the terminal.
+        full: show each step; otherwise a long trace keeps its regions and the last step of each task, and what lies
+            between them becomes a count.
+    """
+    rows = rows_of(trace, full=full)
+    parts: list[RenderableType] = [_lanes(rows, width) or _listing(rows)]
+    if trace.failure is not None:
+        parts += ["", explain(trace.failure)]
+    if any(step.where for step in trace.steps):
+        parts += ["", "where each task stood last", Padding(_last_places(trace.steps), (0, 0, 0, 2))]
+    return Group(*parts)
+
+
+def explain(failure: Failure) -> Text:
+    """Say what went wrong, and below it the details: who waits for what, tracebacks."""
+    text = Text(str(failure), "bold red")
+    for line in failure.details:
+        text.append(f"\n  {line}", "not bold default")
+    return text
+
+
+def counted(number: int, noun: str) -> str:
+    """Write "1 step", "2,000 steps"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _lanes(rows: Sequence[Row | Gap], width: int) -> Table | None:
+    """Give each task a column of its own; None if the terminal is too narrow for that."""
+    tasks = dict.fromkeys(row.step.task for row in rows if isinstance(row, Row))
+    lanes = [_Column(task, [_lane(row, task) for row in rows]) for task in tasks]
+    columns = [_marks(rows), *lanes, *_changes(rows)]
+    room = width - sum(column.narrowest for column in columns) - _SEPARATOR_WIDTH * (len(columns) - 1)
+    if room < 0:
+        return None
+    widths = []
+    for column in columns:
+        more = min(room, column.widest - column.narrowest)
+        widths.append(column.narrowest + more)
+        room -= more
+    return _table(columns, widths)
+
+
+def _listing(rows: Sequence[Row | Gap]) -> Table:
+    """Give all tasks one column."""
+    tasks = _Column("task", [Text("" if isinstance(row, Gap) else row.step.task) for row in rows])
+    steps = _Column(
+        "step", [_action(row) if isinstance(row, Row) else _steps(sum(row.counts.values())) for row in rows]
+    )
+    return _table([_marks(rows), tasks, steps, *_changes(rows)])
+
+
+class _Column:
+    """A column of the grid, and how narrow it may become."""
+
+    def __init__(self, title: str, cells: Sequence[Text], *, narrowest: int | None = None) -> None:
+        self.title = title
+        self.cells = cells
+        texts = [title, *(cell.plain for cell in cells)]
+        self.widest = max(cell_len(line) for text in texts for line in text.split("\n"))
+        self.narrowest = max(cell_len(word) for text in texts for word in text.split() or [""])
+        if narrowest is not None:
+            self.narrowest = max(self.narrowest, min(narrowest, self.widest))
+
+
+def _marks(rows: Sequence[Row | Gap]) -> _Column:
+    """Number the steps, with a wedge where another task goes on."""
+    marks = ["…" if isinstance(row, Gap) else f"{'▸ ' if row.switched else ''}{row.number}" for row in rows]
+    return _Column("#", [Text(mark, "dim", justify="right") for mark in marks], narrowest=_UNBROKEN)
+
+
+def _lane(row: Row | Gap, task: str) -> Text:
+    if isinstance(row, Gap):
+        return _steps(row.counts.get(task, 0))
+    return _action(row) if row.step.task == task else Text()
+
+
+def _action(row: Row) -> Text:
+    text = Text(row.step.action, "bold" if is_region(row.step) else "")
+    for name, value in row.step.fields.items():
+        text.append(f" {name}={value}", "not bold dim")
+    return text
+
+
+def _steps(count: int) -> Text:
+    return Text(f"{counted(count, 'step')}" if count else "", "dim italic")
+
+
+def _changes(rows: Sequence[Row | Gap]) -> list[_Column]:
+    """Give the changes of the state their column, if there are any."""
+    cells = [Text("" if isinstance(row, Gap) else "\n".join(row.changes), "cyan") for row in rows]
+    return [_Column("state", cells, narrowest=_STATE_WIDTH)] if any(cells) else []
+
+
+def _table(columns: Sequence[_Column], widths: Sequence[int | None] = ()) -> Table:
+    table = Table(box=box.MINIMAL, pad_edge=False, show_edge=False)
+    for column, width in itertools.zip_longest(columns, widths):
+        table.add_column(column.title, width=width, overflow="fold")
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _last_places(steps: Sequence[Step]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for step in {step.task: step for step in steps}.values():
+        table.add_row(step.task, Text(step.action, "dim"), step.where or "")
+    return table
