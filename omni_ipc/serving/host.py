@@ -197,7 +197,7 @@ class WorkerHost:
                 f"The worker process {self.pid} did not answer within {self._timeout_s:g} s. "
                 "Give WorkerHost a larger timeout_s, or look at what the process does: py-spy dump."
             ) from None
-        except ConnectionError:
+        except OSError:  # the process is gone, or `stop` has closed our end
             data = b""
         if not data:
             raise self._await_death()
@@ -219,7 +219,7 @@ class WorkerHost:
     def _tell(self, data: bytes, descriptors: Sequence[int]) -> None:
         try:
             socket.send_fds(self._control, [data], descriptors)
-        except ConnectionError:
+        except OSError:
             raise self._await_death() from None
 
     def _await_death(self) -> PeerDied | PeerFailed:

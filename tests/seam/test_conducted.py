@@ -1,0 +1,58 @@
+"""The conducted runtime without its conductor: whatever becomes of the connection, nobody hangs."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from omni_ipc.seam.conducted import ConductedRuntime
+
+VOCABULARY = [("one", "Task.Step")]
+
+
+@pytest.mark.parametrize("when", ["before", "while waiting"])
+def test_a_task_runs_free_when_the_conductor_is_gone(when: str) -> None:
+    """The connection breaks before the task arrives, or while it waits for its turn: the step is taken all the same."""
+    ours, theirs = socket.socketpair()
+    rt = ConductedRuntime(theirs, VOCABULARY)
+    taken: list[str] = []
+
+    def body() -> None:
+        with rt.region("Task.Step"):
+            taken.append(when)
+
+    if when == "before":
+        ours.close()
+    task = rt.spawn(body, name="one")
+    if when == "while waiting":
+        assert b'"Arrive"' in ours.recv(4096)
+        ours.close()
+    task.join(timeout=10)
+    assert taken == [when]
+    rt.close()
+
+
+def test_an_error_inside_a_conducted_region_gives_back_the_lock_and_the_turn() -> None:
+    """The error passes through, the lock is free, and the conductor hears that the step is over."""
+    ours, theirs = socket.socketpair()
+    rt = ConductedRuntime(theirs, VOCABULARY)
+    lock = rt.lock()
+    errors: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            with rt.region("Task.Step", lock):
+                raise KeyError("b")
+        except KeyError as error:
+            errors.append(error)
+
+    task = rt.spawn(body, name="one")
+    assert b'"Arrive"' in ours.recv(4096)
+    ours.sendall(b'{"type":"Go","ticket":0}\n')
+    assert b'"Done"' in ours.recv(4096)
+    task.join(timeout=10)
+    assert len(errors) == 1
+    assert lock.acquire(blocking=False)
+    rt.close()
+    ours.close()

@@ -1,0 +1,36 @@
+"""Pipelines that misbehave, for worker processes to import."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+class Stuck:
+    """Never comes back from its forward."""
+
+    def forward(self, requests: Sequence[str]) -> list[Any]:
+        while True:
+            signal.pause()
+
+
+class Choosy:
+    """Computes what it is asked for: a number, an error, too few outputs, or something that cannot travel."""
+
+    def forward(self, requests: Sequence[str]) -> list[Any]:
+        if "raise" in requests:
+            raise RuntimeError("out of memory")
+        if "object" in requests:
+            return [object() for _ in requests]
+        outputs = [np.full(3, len(request)) for request in requests]
+        return outputs[:1] if "few" in requests else outputs
+
+
+class Unbuildable:
+    """Cannot be made."""
+
+    def __init__(self) -> None:
+        raise ValueError("no weights")

@@ -1,0 +1,154 @@
+"""Real worker processes: what goes wrong in one reaches the right caller, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from omni_ipc.errors import OmniError, PeerDied, PeerFailed, ShutdownError
+from omni_ipc.seam.native import NativeRuntime
+from omni_ipc.serving.config import ServingConfig
+from omni_ipc.serving.executor import Executor
+from omni_ipc.serving.host import HostedWorker, WorkerHost, WorkerSpec
+from omni_ipc.serving.messages import Execute
+from omni_ipc.serving.outputs import OutputTable
+
+RT = NativeRuntime()
+CHOOSY = WorkerSpec(pipeline="tests.serving.pipelines:Choosy")
+STUCK = WorkerSpec(pipeline="tests.serving.pipelines:Stuck")
+
+
+@pytest.fixture
+def host() -> Iterator[WorkerHost]:
+    with WorkerHost() as host:
+        yield host
+
+
+def executor_over(worker: HostedWorker) -> Executor:
+    executor = Executor(
+        rt=RT,
+        requests=worker.requests,
+        results=worker.results,
+        table=OutputTable(rt=RT),
+        config=ServingConfig(output_timeout_s=30, rpc_timeout_s=30),
+        death=worker.death,
+    )
+    executor.start()
+    return executor
+
+
+def result_of(executor: Executor, output: str) -> np.ndarray:
+    value: np.ndarray = executor.result(output, executor.wait(output))
+    return value
+
+
+def test_one_process_runs_workers_one_after_another(host: WorkerHost) -> None:
+    """Three workers in a row, each with lanes of its own, in one process."""
+    pid = host.pid
+    for round_ in range(3):
+        worker = host.open(RT, CHOOSY)
+        executor = executor_over(worker)
+        outputs = executor.execute_batch("b", ["x", "yy"])
+        assert [result_of(executor, output).tolist() for output in outputs] == [[1, 1, 1], [2, 2, 2]], round_
+        executor.shutdown()
+        worker.join()
+    assert host.pid == pid
+    assert host.death() is None
+
+
+def test_each_misfortune_reaches_its_own_caller_and_the_worker_goes_on(host: WorkerHost) -> None:
+    """A forward that raises, an output that cannot travel, too few outputs: an error each; the next batch works."""
+    worker = host.open(RT, CHOOSY)
+    executor = executor_over(worker)
+    with pytest.raises(PeerFailed, match="RuntimeError: out of memory"):
+        executor.execute("a", "raise")
+    executor.execute("o", "object")
+    with pytest.raises(PeerFailed, match="which cannot travel"):
+        result_of(executor, "o")
+    first, second = executor.execute_batch("b", ["few", "x"])
+    for output in (first, second):
+        with pytest.raises(PeerFailed, match="1 outputs for a batch of 2 requests"):
+            result_of(executor, output)
+    executor.execute("fine", "abc")
+    assert result_of(executor, "fine").tolist() == [3, 3, 3]
+    executor.shutdown()
+    worker.join()
+
+
+def test_a_killed_worker_fails_its_pending_work_with_the_name_of_the_signal(host: WorkerHost) -> None:
+    """SIGKILL in the middle of a forward: call and consumer fail within seconds; so does whatever comes later."""
+    worker = host.open(RT, STUCK)
+    executor = executor_over(worker)
+    waiting = executor.wait("a")
+    endings: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            executor.execute("a", "x")
+        except OmniError as error:
+            endings.append(error)
+
+    caller = RT.spawn(call, name="caller")
+    os.kill(host.pid, signal.SIGKILL)
+    caller.join(timeout=10)
+    assert [type(ending) for ending in endings] == [PeerDied]
+    assert "killed by SIGKILL" in str(endings[0])
+    with pytest.raises(PeerDied, match="killed by SIGKILL"):
+        waiting.result(10)
+    with pytest.raises(PeerDied, match="killed by SIGKILL"):
+        executor.wait("b")
+    executor.shutdown()
+    with pytest.raises(PeerDied, match="killed by SIGKILL"):
+        worker.join()
+
+
+def test_what_cannot_be_built_is_refused_with_the_reason_and_the_next_worker_runs(host: WorkerHost) -> None:
+    """Unknown import paths, a pipeline that raises, an unknown device: told at once; the process stays usable."""
+    for spec, told in (
+        (WorkerSpec(pipeline="no.such.module:Thing"), "'no.such.module:Thing' cannot be imported"),
+        (WorkerSpec(pipeline="tests.serving.pipelines:Nothing"), "cannot be imported"),
+        (WorkerSpec(pipeline="tests.serving.pipelines:Unbuildable"), "no weights"),
+        (WorkerSpec(pipeline="tests.serving.pipelines:Choosy", device="tpu"), "no device 'tpu'"),
+    ):
+        with pytest.raises(PeerFailed, match=told):
+            host.open(RT, spec)
+    worker = host.open(RT, CHOOSY)
+    executor = executor_over(worker)
+    executor.shutdown()
+    worker.join()
+
+
+def test_shutdown_delivers_what_was_announced_and_refuses_what_comes_later(host: WorkerHost) -> None:
+    """An output that had arrived can still be taken after shutdown; a new wait fails at once."""
+    worker = host.open(RT, CHOOSY)
+    executor = executor_over(worker)
+    executor.execute("a", "x")
+    executor.shutdown()
+    worker.join()
+    assert result_of(executor, "a").tolist() == [1, 1, 1]
+    with pytest.raises(ShutdownError):
+        executor.wait("b")
+    with pytest.raises(ShutdownError):
+        executor.execute("b", "x")
+
+
+def test_a_stuck_process_is_killed_when_its_host_is_stopped() -> None:
+    """A worker that never comes back does not outlive its engine."""
+    host = WorkerHost()
+    worker = host.open(RT, STUCK)
+    executor = executor_over(worker)
+    waiting = executor.wait("a")
+    worker.requests.send(Execute(1, "a", ("x",), split=False))
+    host.stop(grace_s=0.1)
+    died = host.death()
+    assert died is not None
+    assert "SIGKILL" in str(died)
+    with pytest.raises(PeerDied, match="SIGKILL"):
+        waiting.result(10)
+    executor.shutdown()
+    with pytest.raises(PeerDied, match="SIGKILL"):
+        worker.join()
