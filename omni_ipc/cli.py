@@ -165,3 +165,29 @@ def show(
     out.write(shown)
     out.say(heading(shown), "", render(shown, width=out.width, full=full))
     return ExitCode.AS_CLAIMED
+
+
+@_command(example="omni-ipc doctor --json doctor.json")
+def doctor(json: Json = None) -> int:
+    """Tell what works on this machine, what is missing, and the command that brings it."""
+    from omni_ipc.workflows.doctor import Health, examine, works
+
+    out = Output(json)
+    findings = []
+    with progress("looking around") as advance:
+        for finding in examine():
+            findings.append(finding)
+            advance(finding.subject, len(findings))
+    code = ExitCode.AS_CLAIMED if works(findings) else ExitCode.USAGE
+    out.write({"exit_code": code, "findings": findings})
+    styles = {Health.OK: "green", Health.DEGRADED: "yellow", Health.MISSING: "red"}
+    lines = [
+        (
+            finding.subject,
+            Text(finding.health.value, styles[finding.health]),
+            "\n".join(filter(None, (finding.found, finding.remedy))),
+        )
+        for finding in findings
+    ]
+    out.say(table(("", "", "found, and what to do"), lines))
+    return code

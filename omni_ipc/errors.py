@@ -47,6 +47,8 @@ class EnvironmentMissing(UsageError):
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(f"{what} {remedy}")
+        self.what = what
+        self.remedy = remedy
 
 
 class PeerError(OmniError):

@@ -1,0 +1,54 @@
+"""What this machine, its container and this process may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+
+def memory_limit_bytes(root: Path = Path("/")) -> int | None:
+    """Give the memory that this process's control groups allow to it; None if they set no limit.
+
+    Args:
+        root: where ``proc`` and ``sys`` are mounted.
+    """
+    limits = [limit for file in _limit_files(root) if (limit := _limit(file)) is not None]
+    return min(limits, default=None)
+
+
+def available_bytes(root: Path = Path("/")) -> int | None:
+    """Give the memory that can be had without swapping; None where the kernel does not tell."""
+    for line in _read(root / "proc/meminfo").splitlines():
+        name, _, value = line.partition(":")
+        if name == "MemAvailable":
+            return int(value.split()[0]) * 1024
+    return None
+
+
+def _limit_files(root: Path) -> Iterator[Path]:
+    """Give the files that limit this process: its own groups and those above, in both hierarchies."""
+    groups = root / "sys/fs/cgroup"
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        above = [PurePosixPath(path), *PurePosixPath(path).parents]
+        if not controllers:
+            yield from (groups / group.relative_to("/") / "memory.max" for group in above)
+        elif "memory" in controllers.split(","):
+            yield from (groups / "memory" / group.relative_to("/") / "memory.limit_in_bytes" for group in above)
+
+
+def _limit(file: Path) -> int | None:
+    text = _read(file).strip()
+    limit = int(text) if text.isdecimal() else None
+    return limit if limit is not None and limit < _NO_LIMIT else None
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
+_NO_LIMIT = 1 << 60
+"""The first version of the hierarchy writes a number near 2**63 for "no limit"."""
