@@ -13,12 +13,11 @@ one column, and their names get another.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -28,7 +27,6 @@ from omni_ipc.report.rows import Gap, Row, is_region, rows_of
 
 _SEPARATOR_WIDTH = 3
 _STATE_WIDTH = 24  # enough for most changes of a state
-_UNBROKEN = 1_000_000
 
 
 def heading(trace: Trace) -> Text:
@@ -79,12 +77,9 @@ def _lanes(rows: Sequence[Row | Gap], width: int) -> Table | None:
     room = width - sum(column.narrowest for column in columns) - _SEPARATOR_WIDTH * (len(columns) - 1)
     if room < 0:
         return None
-    widths = []
-    for column in columns:
-        more = min(room, column.widest - column.narrowest)
-        widths.append(column.narrowest + more)
-        room -= more
-    return _table(columns, widths)
+    for column in sorted(columns, key=_Column.needs):  # whoever needs little gets it: most rows then take one line
+        room -= column.widen(room)
+    return _table(columns)
 
 
 def _listing(rows: Sequence[Row | Gap]) -> Table:
@@ -99,20 +94,34 @@ def _listing(rows: Sequence[Row | Gap]) -> Table:
 class _Column:
     """A column of the grid, and how narrow it may become."""
 
-    def __init__(self, title: str, cells: Sequence[Text], *, narrowest: int | None = None) -> None:
+    def __init__(
+        self, title: str, cells: Sequence[Text], *, narrowest: int = 0, justify: JustifyMethod = "left"
+    ) -> None:
         self.title = title
+        self.justify = justify
         self.cells = cells
         texts = [title, *(cell.plain for cell in cells)]
         self.widest = max(cell_len(line) for text in texts for line in text.split("\n"))
         self.narrowest = max(cell_len(word) for text in texts for word in text.split() or [""])
-        if narrowest is not None:
-            self.narrowest = max(self.narrowest, min(narrowest, self.widest))
+        self.narrowest = max(self.narrowest, min(narrowest, self.widest))
+        self.width: int | None = None  # as the console likes
+
+    def needs(self) -> int:
+        """What it lacks, at its narrowest, to break no line."""
+        return self.widest - self.narrowest
+
+    def widen(self, room: int) -> int:
+        """Take of the room what it needs, and tell how much that is."""
+        taken = min(room, self.needs())
+        self.width = self.narrowest + taken
+        return taken
 
 
 def _marks(rows: Sequence[Row | Gap]) -> _Column:
     """Number the steps, with a wedge where another task goes on."""
     marks = ["…" if isinstance(row, Gap) else f"{'▸ ' if row.switched else ''}{row.number}" for row in rows]
-    return _Column("#", [Text(mark, "dim", justify="right") for mark in marks], narrowest=_UNBROKEN)
+    widest = max(map(len, marks))
+    return _Column("#", [Text(mark, "dim") for mark in marks], narrowest=widest, justify="right")
 
 
 def _lane(row: Row | Gap, task: str) -> Text:
@@ -138,10 +147,10 @@ def _changes(rows: Sequence[Row | Gap]) -> list[_Column]:
     return [_Column("state", cells, narrowest=_STATE_WIDTH)] if any(cells) else []
 
 
-def _table(columns: Sequence[_Column], widths: Sequence[int | None] = ()) -> Table:
+def _table(columns: Sequence[_Column]) -> Table:
     table = Table(box=box.MINIMAL, pad_edge=False, show_edge=False)
-    for column, width in itertools.zip_longest(columns, widths):
-        table.add_column(column.title, width=width, overflow="fold")
+    for column in columns:
+        table.add_column(Text(column.title), width=column.width, justify=column.justify, overflow="fold")
     for cells in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*cells)
     return table
@@ -150,5 +159,5 @@ def _table(columns: Sequence[_Column], widths: Sequence[int | None] = ()) -> Tab
 def _last_places(steps: Sequence[Step]) -> Table:
     table = Table.grid(padding=(0, 2))
     for step in {step.task: step for step in steps}.values():
-        table.add_row(step.task, Text(step.action, "dim"), step.where or "")
+        table.add_row(Text(step.task), Text(step.action, "dim"), Text(step.where or ""))
     return table
