@@ -44,9 +44,7 @@ def from_tensor(tensor: Tensor) -> Any:
     """
     if tensor.framework is Framework.TORCH:
         return _to_torch(tensor)
-    array = np.frombuffer(tensor.data, dtype=np.dtype(tensor.dtype)).reshape(tensor.shape)
-    array.flags.writeable = False
-    return array
+    return np.frombuffer(tensor.data.toreadonly(), dtype=np.dtype(tensor.dtype)).reshape(tensor.shape)
 
 
 def _is_torch(value: object) -> bool:

@@ -1,0 +1,63 @@
+"""Devices by name, and the host as one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from omni_ipc.device import api
+from omni_ipc.device.api import open_device
+from omni_ipc.device.host import HostDevice
+from omni_ipc.errors import EnvironmentMissing, UnknownName
+from tests.support.lanes import ROOT
+
+
+def test_the_host_passes_its_arrays_through() -> None:
+    """What is in host memory is not copied."""
+    device: api.Device = open_device("cpu")
+    tree = [{"a": np.zeros(2)}, 3]
+    event = device.record()
+    assert device.to_host(tree, after=event) is tree
+    assert event.query()
+    device.synchronize()
+    assert device.name == "cpu"
+
+
+def test_the_host_needs_no_torch() -> None:
+    """A worker on the host starts without it."""
+    code = (
+        "import sys; from omni_ipc.device.api import open_device; open_device('cpu'); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize("name", ["cudda", "gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0"])
+def test_an_unknown_device_is_refused_with_the_names_that_there_are(name: str) -> None:
+    """A typing error does not become a device."""
+    with pytest.raises(UnknownName, match=f"There is no device '{name}'"):
+        open_device(name)
+
+
+def test_a_device_that_is_not_here_is_told_with_what_is() -> None:
+    """The sentence says how many torch sees, and what to do."""
+    pytest.importorskip("torch")
+    with pytest.raises(
+        EnvironmentMissing, match=r"Device 'cuda:99' is not here: .* sees \d+ CUDA devices\. Use --device cpu"
+    ):
+        open_device("cuda:99")
+
+
+def test_cuda_without_torch_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The remedy is a command."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "omni_ipc.device.cuda", raising=False)
+    with pytest.raises(EnvironmentMissing, match=r"needs torch, .* pip install 'omni-ipc\[torch\]'"):
+        open_device("cuda")
+
+
+def test_a_host_event_is_reached_at_once() -> None:
+    """There is nothing to wait for."""
+    HostDevice().record().synchronize()
