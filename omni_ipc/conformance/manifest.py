@@ -175,20 +175,3 @@ def _complaints(manifest: Manifest) -> Iterable[str]:
 
 def _begins(name: str, front: str) -> bool:
     return name == front or name.startswith(f"{front.rstrip('/')}/")
-
-
-def table(manifest: Manifest) -> str:
-    """The models as a Markdown table, as it stands in the README of the specs."""
-    rows = [
-        "| model | TLC must find | states | depth |",
-        "| --- | --- | ---: | ---: |",
-        *(
-            f"| `{model.name}` | {_expectation(model)} | {model.distinct_states or ''} | {model.expect.depth or ''} |"
-            for model in manifest.models
-        ),
-    ]
-    return "\n".join(rows) + "\n"
-
-
-def _expectation(model: Model) -> str:
-    return f"{model.result}: `{model.expect.name}`" if model.expect.name else str(model.result)

@@ -1,0 +1,80 @@
+"""Processes that never outlive whoever started them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.conformance.children import Children, Ended
+from omni_ipc.errors import Inconclusive
+
+GENEROUS_S = 30.0
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_for(path: Path) -> str:
+    end = time.monotonic() + GENEROUS_S
+    while not (path.exists() and path.read_text().endswith("\n")):
+        assert time.monotonic() < end, f"{path} was never written"
+        time.sleep(0.005)
+    return path.read_text()
+
+
+def wait_until_gone(*pids: int) -> None:
+    end = time.monotonic() + GENEROUS_S
+    while any(alive(pid) for pid in pids):
+        assert time.monotonic() < end, f"one of {pids} is still alive"
+        time.sleep(0.005)
+
+
+def test_output_errors_and_exit_code_are_kept(tmp_path: Path) -> None:
+    """Both streams, apart from each other."""
+    with Children() as children:
+        ended = children.run(["sh", "-c", "echo out; echo err >&2; exit 3"], cwd=tmp_path, timeout_s=GENEROUS_S)
+    assert ended == Ended("out\n", "err\n", 3, timed_out=False)
+
+
+def test_a_timeout_kills_the_whole_group(tmp_path: Path) -> None:
+    """The process and its own children are gone, and what was said until then is kept."""
+    script = "sleep 600 & echo $$ $! > pids; echo so far; wait"
+    with Children() as children:
+        ended = children.run(["sh", "-c", script], cwd=tmp_path, timeout_s=0.5)
+    assert ended.timed_out
+    assert ended.exit_code == -9
+    assert ended.output == "so far\n"
+    wait_until_gone(*map(int, wait_for(tmp_path / "pids").split()))
+
+
+def test_leaving_ends_what_other_threads_run(tmp_path: Path) -> None:
+    """An error or Ctrl-C in one thread ends the process that another one waits for."""
+    results: list[Ended] = []
+    with Children() as children:
+        command = ["sh", "-c", "echo $$ > pid; exec sleep 600"]
+        thread = threading.Thread(
+            target=lambda: results.append(children.run(command, cwd=tmp_path, timeout_s=600)), name="runner"
+        )
+        thread.start()
+        pid = int(wait_for(tmp_path / "pid"))
+    thread.join(GENEROUS_S)
+    assert not thread.is_alive()
+    assert results[0].exit_code == -9
+    wait_until_gone(pid)
+
+
+def test_nothing_starts_after_leaving(tmp_path: Path) -> None:
+    """A thread that comes late is told so."""
+    with Children() as children:
+        pass
+    with pytest.raises(Inconclusive, match="was ended before this run began"):
+        children.run(["true"], cwd=tmp_path, timeout_s=1)

@@ -1,0 +1,43 @@
+"""Configuration files of TLC."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.conformance.configuration import Configuration
+from omni_ipc.errors import UsageError
+
+TEXT = """\
+CONSTANTS \\* the bounds
+    Outputs = {"a",
+               "b"}
+    Limit = 3 (* CONSTANT Hidden = 1 *)
+    PumpUnpack <- PumpUnpack_Bug
+SPECIFICATION FairSpec
+INVARIANTS TypeOK
+    NoStrandedOutputInv
+PROPERTY EveryWaitServedProp
+"""
+
+
+def test_assignments_overrides_and_claims_are_read(tmp_path: Path) -> None:
+    """Comments are none of them; sets may go over lines."""
+    (tmp_path / "x.cfg").write_text(TEXT)
+    configuration = Configuration.load(tmp_path / "x.cfg")
+    assert configuration.specification == "FairSpec"
+    assert configuration.constants == {"Outputs": frozenset({"a", "b"}), "Limit": 3}
+    assert configuration.overrides == {"PumpUnpack": "PumpUnpack_Bug"}
+    assert configuration.invariants == ("TypeOK", "NoStrandedOutputInv")
+    assert configuration.properties == ("EveryWaitServedProp",)
+    assert configuration.bounds == 'Outputs = {"a", "b"}, Limit = 3, PumpUnpack <- PumpUnpack_Bug'
+
+
+def test_a_missing_file_and_a_bad_constant_are_told(tmp_path: Path) -> None:
+    """Both errors name the file."""
+    with pytest.raises(UsageError, match=r"Cannot read '.*none.cfg': No such file"):
+        Configuration.load(tmp_path / "none.cfg")
+    (tmp_path / "bad.cfg").write_text("CONSTANT Outputs = {a\nSPECIFICATION Spec\n")
+    with pytest.raises(UsageError, match=r"bad.cfg' assigns a constant badly. .* found the end"):
+        Configuration.load(tmp_path / "bad.cfg")

@@ -1,0 +1,69 @@
+"""Instances of actions: TLC's labels with parameters."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from omni_ipc.conformance.configuration import Configuration
+from omni_ipc.conformance.labels import instances, labelled_configuration, labelled_module, restore
+from omni_ipc.conformance.manifest import Manifest
+from omni_ipc.conformance.result import Coverage, Kind, Result, State
+from omni_ipc.errors import UsageError
+
+
+def test_each_combination_of_parameters_is_an_instance(manifest: Manifest) -> None:
+    """In the bounds of the cfg, in a fixed order; the self-step of a finished system stays as it is."""
+    [model] = manifest.select(["SplitMap/bug/late_split_map/live"])
+    spec = manifest.specs["SplitMap"]
+    configuration = Configuration.load(manifest.folder / model.cfg)
+    known = instances(model, spec, configuration)
+    assert [instance.definition for instance in known] == [
+        'WorkerAnnounce__1 == /\\ WorkerAnnounce("b")',
+        'PumpUnpack__1 == /\\ PumpUnpack("b")',
+        'PumpTakeSplit__1 == /\\ PumpTakeSplit("b")',
+        'DispatcherExpect__1 == /\\ DispatcherExpect("b")',
+        'ConsumerWait__1 == /\\ ConsumerWait("b/1")',
+        'ConsumerWait__2 == /\\ ConsumerWait("b/2")',
+    ]
+    module = labelled_module("Labelled", model, spec, known)
+    assert module.startswith("---- MODULE Labelled ----\nEXTENDS MCSplitMap\n")
+    assert module.endswith("    \\/ ConsumerWait__2\n    \\/ Terminating\n====\n")
+    assert labelled_configuration(configuration) == f"{configuration.text}\nCONSTANT Next <- Next__labelled\n"
+
+
+def test_several_parameters_are_multiplied(manifest: Manifest) -> None:
+    """Every value of the one with every value of the other."""
+    [model] = manifest.select(["SplitMap/design"])
+    spec = msgspec.structs.replace(
+        manifest.specs["SplitMap"], actions={"PumpMix": {"batch": "Batches", "to": "Outputs"}}
+    )
+    known = instances(model, spec, Configuration.load(manifest.folder / model.cfg))
+    assert [tuple(instance.params.values()) for instance in known] == [
+        (batch, output) for batch in ("b", "c") for output in ("b/1", "b/2", "c/1")
+    ]
+
+
+def test_a_parameter_without_a_domain_is_told(manifest: Manifest) -> None:
+    """A constant that the cfg defines by a substitution cannot be enumerated."""
+    [model] = manifest.select(["SplitMap/design"])
+    spec = msgspec.structs.replace(manifest.specs["SplitMap"], actions={"PumpUnpack": {"output": "Parts"}})
+    with pytest.raises(UsageError, match=r"ranges over 'Parts', to which 'mc/MCSplitMap\.cfg' assigns no set"):
+        instances(model, spec, Configuration.load(manifest.folder / model.cfg))
+
+
+def test_labels_are_turned_back_into_actions_with_parameters(manifest: Manifest) -> None:
+    """In the trace, in the step that closes a lasso, and summed in the coverage."""
+    [model] = manifest.select(["SplitMap/live"])
+    known = instances(model, manifest.specs["SplitMap"], Configuration.load(manifest.folder / model.cfg))
+    raw = Result(
+        Kind.TEMPORAL,
+        "",
+        actions={"ConsumerWait__1": Coverage(1, 2), "ConsumerWait__3": Coverage(0, 4), "Terminating": Coverage(0, 1)},
+        trace=(State(None, {}), State("ConsumerWait__3", {}), State("Terminating", {})),
+        closing=State("PumpUnpack__2", {}),
+    )
+    result = restore(raw, known)
+    assert result.actions == {"ConsumerWait": Coverage(1, 6), "Terminating": Coverage(0, 1)}
+    assert [str(state) for state in result.trace] == ["initial state", 'ConsumerWait(output="c/1")', "Terminating()"]
+    assert str(result.closing) == 'PumpUnpack(output="c")'

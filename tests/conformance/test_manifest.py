@@ -1,0 +1,176 @@
+"""The manifest: valid, complete, and in agreement with the files beside it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from omni_ipc.conformance import listing
+from omni_ipc.conformance import manifest as manifests
+from omni_ipc.conformance.configuration import Configuration
+from omni_ipc.conformance.counterexample import region
+from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
+from omni_ipc.errors import UnknownName, UsageError
+
+ROLES = {Role.LIVE: "_Live", Role.REFINE: "_Refines"}
+
+
+def test_every_cfg_is_in_the_manifest_and_every_entry_has_its_cfg(manifest: Manifest) -> None:
+    """Neither a model that nobody checks, nor an entry without a model."""
+    files = {f"mc/{path.name}" for path in (manifest.folder / "mc").glob("*.cfg")}
+    assert {model.cfg for model in manifest.models} == files
+
+
+def test_names_follow_from_the_files(manifest: Manifest) -> None:
+    """MCSplitMap_Bug_late_split_map_Live.cfg is SplitMap/bug/late_split_map/live, and likewise all."""
+
+    def name_of(cfg: str) -> str:
+        spec, rest = re.fullmatch(r"mc/MC([A-Za-z]+)(.*)\.cfg", cfg).groups()  # type: ignore[union-attr]
+        parts = re.fullmatch(r"(?:_(Bug|Reach)_(.+?))?(?:_(Live|Refines|Stuck))?", rest)
+        assert parts is not None
+        role, what, aspect = parts.groups()
+        return "/".join([spec, *([role.lower(), what] if role else []), *([aspect.lower()] if aspect else [])])
+
+    for model in manifest.models:
+        expected = name_of(model.cfg)
+        assert model.name == (f"{expected}/design" if "/" not in expected else expected)
+
+
+def test_each_spec_has_a_model_of_every_role(manifest: Manifest) -> None:
+    """Design, liveness, refinement, a defect that fails in safety and in liveness, and probes against vacuity."""
+    for spec in manifest.specs:
+        models = [model for model in manifest.models if model.spec == spec]
+        assert {model.role for model in models} == set(Role)
+        assert {Outcome.SAFETY, Outcome.LIVENESS} <= {model.result for model in models if model.role is Role.BUG}
+
+
+def test_what_must_fail_is_what_the_cfg_claims(manifest: Manifest) -> None:
+    """A must-fail model claims exactly the property that it must fail on; liveness stands alone, for TLC names none."""
+    for model in manifest.models:
+        configuration = Configuration.load(manifest.folder / model.cfg)
+        if model.expect.name is not None:
+            assert (*configuration.invariants, *configuration.properties) == (model.expect.name,)
+        assert len(configuration.properties) <= 1
+
+
+def test_invariants_of_the_spec_are_all_checked_by_its_design_model(manifest: Manifest) -> None:
+    """An invariant that is defined, but checked by no cfg, is a claim without a proof; each has its sentence."""
+    for spec in manifest.specs:
+        text = (manifest.folder / f"{spec}.tla").read_text()
+        defined = set(re.findall(r"^(\w+Inv|TypeOK) ==", text, re.MULTILINE))
+        [design] = [model for model in manifest.models if model.spec == spec and model.role is Role.DESIGN]
+        assert set(Configuration.load(manifest.folder / design.cfg).invariants) == defined
+        for name in re.findall(r"^(\w+(?:Inv|Prop)) ==", text, re.MULTILINE):
+            assert re.search(rf"^\(\* [A-Z].*\. \*\)\n{name} ==", text, re.MULTILINE), name
+
+
+def test_actions_are_named_like_regions(manifest: Manifest) -> None:
+    """PumpTakeSplit is Pump.TakeSplit in the code, and so is its historical twin."""
+    assert region("PumpTakeSplit") == region("PumpTakeSplit_Bug") == "Pump.TakeSplit"
+    for spec in manifest.specs.values():
+        for action in spec.actions:
+            assert region(action).replace(".", "") == action
+    with pytest.raises(UsageError, match="not named after actor and verb"):
+        region("next")
+
+
+def test_the_readme_has_the_table_of_the_manifest(manifest: Manifest) -> None:
+    """If this fails: python -c "from omni_ipc.conformance.listing import update_readme; update_readme()"."""
+    readme = (manifest.folder / "README.md").read_text()
+    assert readme == listing.with_table(readme, manifest)
+
+
+def test_the_readme_is_renewed(manifest: Manifest, tmp_path: Path) -> None:
+    """A table that lags behind is replaced, the rest kept; a README without a place for it is an error."""
+    folder = Path(shutil.copytree(manifest.folder, tmp_path / "spec"))
+    whole = (folder / "README.md").read_text()
+    (folder / "README.md").write_text(whole.replace("| [`SplitMap/design`]", "| [`Old/design`]"))
+    assert listing.update_readme(folder).read_text() == whole
+    (folder / "README.md").write_text("no table")
+    with pytest.raises(UsageError, match="has lost its table"):
+        listing.update_readme(folder)
+
+
+@pytest.mark.parametrize(
+    ("names", "selected"),
+    [
+        (["FutureOrphan/design"], ["FutureOrphan/design"]),
+        (["SplitMap/bug"], ["SplitMap/bug/late_split_map", "SplitMap/bug/late_split_map/live"]),
+        (
+            ["FutureOrphan/reach", "SplitMap/live"],
+            ["SplitMap/live", "FutureOrphan/reach/cached", "FutureOrphan/reach/awaited"],
+        ),
+    ],
+)
+def test_a_front_part_of_the_name_selects(manifest: Manifest, names: list[str], selected: list[str]) -> None:
+    """In the order of the manifest, whatever the order asked for."""
+    assert [model.name for model in manifest.select(names)] == selected
+
+
+def test_without_names_all_are_selected(manifest: Manifest) -> None:
+    """And a whole spec by its name."""
+    assert manifest.select() == manifest.models
+    assert {model.spec for model in manifest.select(["SplitMap"])} == {"SplitMap"}
+
+
+def test_an_unknown_model_is_told_with_the_nearest_name(manifest: Manifest) -> None:
+    """A front part must end at a slash: Split is no model."""
+    with pytest.raises(UnknownName, match=r"no model 'SplitMaps'\. Did you mean 'SplitMap'\?"):
+        manifest.select(["SplitMaps"])
+    with pytest.raises(UnknownName, match="no model 'Split'"):
+        manifest.select(["Split"])
+
+
+def test_a_defect_leads_to_the_model_that_shows_it(manifest: Manifest) -> None:
+    """The one that fails in safety, for its counterexample is the shortest."""
+    assert manifest.counterexample_model("dual_writers").name == "DualWriterRing/bug/dual_writers"
+    with pytest.raises(UnknownName, match=r"no defect 'dual_writer'\. Did you mean 'dual_writers'\?"):
+        manifest.counterexample_model("dual_writer")
+
+
+MODEL = {"name": "X/design", "spec": "X", "module": "MCX", "cfg": "mc/MCX.cfg", "role": "design", "result": "success"}
+FAILING = {"result": "safety failure", "expect": {"name": "Inv"}}
+
+
+@pytest.mark.parametrize(
+    ("models", "complaint"),
+    [
+        ([MODEL, MODEL], "X/design stands twice"),
+        ([MODEL | {"spec": "Y"}], "unknown spec 'Y'"),
+        ([MODEL | FAILING], "role design and the result safety failure"),
+        ([MODEL | FAILING | {"role": "bug"}], "must name its defect"),
+        ([MODEL | {"defect": "d"}], "must name its defect if, and only if"),
+        ([MODEL | FAILING | {"role": "reach", "expect": {}}], "must name what fails"),
+        ([MODEL | {"role": "desing"}], "Invalid enum value 'desing' - at `\\$.models\\[0\\].role`"),
+        ([MODEL | {"depht": 3}], "unknown field `depht`"),
+    ],
+)
+def test_a_damaged_manifest_is_told_with_the_entry(tmp_path: Path, models: list[object], complaint: str) -> None:
+    """Whatever is wrong, the error names the file and the place in it."""
+    manifest = {"specs": {"X": {"about": "x", "actions": {}}}, "models": models}
+    (tmp_path / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    with pytest.raises(UsageError, match=f"manifest.json.*{complaint}.* Correct it there"):
+        manifests.load(tmp_path)
+
+
+def test_the_folder_of_the_environment_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OMNI_IPC_SPEC names specs of one's own; if there are none, that is an error."""
+    (tmp_path / "manifest.json").write_bytes(
+        msgspec.json.encode({"specs": {"X": {"about": "x", "actions": {}}}, "models": [MODEL]})
+    )
+    monkeypatch.setenv("OMNI_IPC_SPEC", str(tmp_path))
+    loaded = manifests.load()
+    assert loaded.models == (Model("X/design", "X", "MCX", "mc/MCX.cfg", Role.DESIGN, Outcome.SUCCESS),)
+    monkeypatch.setenv("OMNI_IPC_SPEC", "/nowhere")
+    with pytest.raises(UsageError, match=r"no manifest.json in '/nowhere'\. Let OMNI_IPC_SPEC name"):
+        manifests.load()
+
+
+def test_a_missing_manifest_is_told(tmp_path: Path) -> None:
+    """As any other file that cannot be read."""
+    with pytest.raises(UsageError, match=r"Cannot read .*manifest.json': No such file"):
+        manifests.load(tmp_path)

@@ -1,0 +1,171 @@
+"""Running TLC: the real one where it matters, a script in its place where it must misbehave."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.manifest import Manifest, Model
+from omni_ipc.conformance.result import Kind
+from omni_ipc.conformance.tlc import run_labelled, run_model
+from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.errors import EnvironmentMissing, UsageError
+from tests.conformance.conftest import RECORDED
+from tests.conformance.test_children import GENEROUS_S, wait_for, wait_until_gone
+
+Sample = Callable[..., tuple[Model, Manifest]]
+FakeJava = Callable[[str], Toolchain]
+
+
+def test_two_runs_at_once_do_not_meet_and_leave_nothing(
+    sample: Sample, toolchain: Toolchain, children: Children, private_temp: Path
+) -> None:
+    """Each has its own directory, which goes with it; beside the specs nothing appears."""
+    model, manifest = sample(cfg="safety.cfg")
+    before = sorted(manifest.folder.rglob("*"))
+    with ThreadPoolExecutor(2) as pool:
+        runs = [
+            pool.submit(run, model, manifest, toolchain=toolchain, children=children)
+            for run in (run_model, run_labelled)
+        ]
+        plain, labelled = (run.result() for run in runs)
+    assert (plain.kind, plain.name, plain.depth) == (Kind.INVARIANT, "SmallInv", 3)
+    assert labelled.trace == plain.trace
+    assert labelled.actions.keys() == plain.actions.keys()
+    assert sorted(manifest.folder.rglob("*")) == before
+    assert list(private_temp.iterdir()) == []
+
+
+def test_the_one_property_that_a_cfg_claims_is_named(sample: Sample, fake_java: FakeJava, children: Children) -> None:
+    """TLC does not say which temporal property is violated."""
+    model, manifest = sample(cfg="lasso.cfg")
+    result = run_model(model, manifest, toolchain=fake_java(f"cat {RECORDED}/lasso.out"), children=children)
+    assert (result.kind, result.name) == (Kind.TEMPORAL, "SettlesProp")
+
+
+@pytest.mark.parametrize(
+    ("module", "cfg", "said", "complaint"),
+    [
+        ("Broken", "Broken.cfg", "Broken", r"spec/Broken\.tla:5: Unknown operator: `undefined'\. Correct the module"),
+        ("Garbled", "Garbled.cfg", "Garbled", r"spec/Garbled\.tla:3: Was expecting \"==== .*Correct the module"),
+        ("Sample", "config.cfg", "config", r"spec/config\.cfg: The name Missing .* Correct the configuration"),
+        ("Sample", "unassigned.cfg", "unassigned", r"unassigned\.cfg: The constant parameter Limit is not assigned"),
+    ],
+)
+def test_a_broken_file_is_told_with_its_line(
+    sample: Sample, fake_java: FakeJava, children: Children, module: str, cfg: str, said: str, complaint: str
+) -> None:
+    """TLC's own first complaint, and where the file lies that it is about: not in the private directory."""
+    model, manifest = sample(module, cfg)
+    with pytest.raises(UsageError, match=complaint):
+        run_model(model, manifest, toolchain=fake_java(f"cat {RECORDED}/{said}.out"), children=children)
+
+
+def test_an_unknown_action_in_the_manifest_is_told(sample: Sample, toolchain: Toolchain, children: Children) -> None:
+    """The generated module does not parse; the manifest is to blame, and is named."""
+    model, manifest = sample()
+    manifest.specs["Sample"].actions["Sideways"] = {}
+    with pytest.raises(UsageError, match=r"manifest.json: the actions of Sample .*`Sideways'\. Correct the manifest"):
+        run_labelled(model, manifest, toolchain=toolchain, children=children)
+
+
+def test_an_evaluation_error_names_file_and_line(sample: Sample, fake_java: FakeJava, children: Children) -> None:
+    """The innermost expression that TLC was evaluating."""
+    model, manifest = sample(cfg="evaluation.cfg")
+    result = run_model(model, manifest, toolchain=fake_java(f"cat {RECORDED}/evaluation.out"), children=children)
+    assert result.kind is Kind.EVALUATION
+    assert result.message == f"{manifest.folder}/Sample.tla:19: Attempted to apply Head to the empty sequence."
+
+
+def test_a_module_or_cfg_that_is_not_there_is_told(sample: Sample, fake_java: FakeJava, children: Children) -> None:
+    """Before TLC is started."""
+    model, manifest = sample(module="Sample", cfg="safety.cfg")
+    (manifest.folder / "Sample.tla").unlink()
+    with pytest.raises(UsageError, match=r"there is no module 'Sample\.tla'"):
+        run_model(model, manifest, toolchain=fake_java("exit 9"), children=children)
+    (manifest.folder / "safety.cfg").unlink()
+    with pytest.raises(UsageError, match=r"Cannot read '.*safety\.cfg'"):
+        run_model(model, manifest, toolchain=fake_java("exit 9"), children=children)
+
+
+def test_a_run_over_its_budget_is_killed_and_says_so(
+    sample: Sample, fake_java: FakeJava, children: Children, private_temp: Path, tmp_path: Path
+) -> None:
+    """Its process group is gone, its directory too, and the answer is neither yes nor no, whatever it had printed."""
+    script = f"sed '/ENDMSG 2199/q' {RECORDED}/success.out; sleep 600 & echo $$ $! > {tmp_path}/pids; wait"
+    model, manifest = sample(budget_s=0.5)
+    result = run_model(model, manifest, toolchain=fake_java(script), children=children)
+    assert result.kind is Kind.TRUNCATED
+    assert result.message.startswith("TLC was stopped after its budget of 0.5 s. Raise budgetS")
+    wait_until_gone(*map(int, wait_for(tmp_path / "pids").split()))
+    assert list(private_temp.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "how"),
+    [
+        ("echo 'Error: no memory' >&2; exit 1", "exit code 1: Error: no memory"),
+        ("kill -KILL $$", "signal 9: nothing on its error output"),
+        (f"head -c 3000 {RECORDED}/success.out; exit 0", "exit code 0: nothing on its error output"),
+    ],
+)
+def test_a_run_that_dies_is_truncated(
+    sample: Sample, fake_java: FakeJava, children: Children, script: str, how: str
+) -> None:
+    """It says how it died, and what it said last; an exit code of 0 alone is no success."""
+    model, manifest = sample()
+    result = run_model(model, manifest, toolchain=fake_java(script), children=children)
+    assert (result.kind, result.message) == (Kind.TRUNCATED, f"TLC ended before it had finished, by {how}")
+
+
+def test_a_java_that_cannot_be_started_is_told(sample: Sample, children: Children, tmp_path: Path) -> None:
+    """With its path."""
+    model, manifest = sample()
+    with pytest.raises(EnvironmentMissing, match=r"Java at '.*/none' cannot be started: No such file"):
+        run_model(model, manifest, toolchain=Toolchain(tmp_path / "none", tmp_path / "jar"), children=children)
+
+
+INTERRUPTED = """
+import sys, tempfile
+from pathlib import Path
+from omni_ipc.conformance import manifest as manifests
+from omni_ipc.conformance.check import check
+from omni_ipc.conformance.toolchain import Toolchain
+tempfile.tempdir = sys.argv[2]
+manifest = manifests.load()
+try:
+    check(manifest.models, manifest, toolchain=Toolchain(Path(sys.argv[1]), Path("jar")), jobs=2)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_leaves_no_process_and_no_directory(fake_java: FakeJava, private_temp: Path, tmp_path: Path) -> None:
+    """Two runs under way and more to come: one interrupt ends all."""
+    java = fake_java(f"echo $$ > {tmp_path}/$$.pid; exec sleep 600").java
+    command = [sys.executable, "-c", INTERRUPTED, str(java), str(private_temp)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as checking:
+        pids = [int(wait_for(path)) for path in _two_of(tmp_path, "*.pid")]
+        os.kill(checking.pid, signal.SIGINT)
+        output, errors = checking.communicate(timeout=GENEROUS_S)
+    assert (output, errors) == ("interrupted\n", "")
+    wait_until_gone(*pids)
+    assert len(list(tmp_path.glob("*.pid"))) == 2, "a further run began after the interrupt"
+    assert list(private_temp.iterdir()) == []
+
+
+def _two_of(folder: Path, pattern: str) -> Sequence[Path]:
+    end = time.monotonic() + GENEROUS_S
+    while len(found := sorted(folder.glob(pattern))) < 2:
+        assert time.monotonic() < end, "the runs never began"
+        time.sleep(0.005)
+    return found
