@@ -1,0 +1,85 @@
+"""Virtual time: it stands still while any task can go on, and jumps to the next deadline when none can.
+
+Quiescence. A poll with a timeout in a loop would let time pass for ever, and hide that somebody else waits in vain. So
+the clock counts *quiet rounds*: from one jump to the next, no step wrote anything but locks and waiting lists, and no
+task began or ended. In a long quiet spell the pollers' timers fire a little late, at most a tenth of the spell, so that
+far deadlines and loops that read the clock get their chance in few rounds (a deadline that has not fired in the spell
+is never passed over). After `QUIET_ROUNDS` of them, with every deadline fired at least once, nothing can change any
+more: whoever waits without a deadline is stuck, and the pollers are no progress. What this cannot see is a task that
+counts its time-outs in private and acts after more than that many; a loop that reads the clock may run for a million of
+its poll intervals.
+"""
+
+from __future__ import annotations
+
+from omni_ipc.testbed.operations import always
+from omni_ipc.testbed.tasks import Task
+
+QUIET_ROUNDS = 150
+_STRETCH = 1.1  # how late, in relation to the spell, timers may fire in a quiet spell
+_UNSTRETCHED = 10  # rounds of a spell in which timers are on time
+
+
+class Clock:
+    """The time of one run.
+
+    Attributes:
+        now: virtual seconds since the run began.
+        is_quiet: whether it found that only timers would fire for ever.
+        quiet_rounds: jumps since the last step that told anybody anything.
+        quiet_since: number of steps that had been taken when the quiet spell began.
+    """
+
+    __slots__ = ("_began", "_fired", "_seen", "is_quiet", "now", "quiet_rounds", "quiet_since")
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.is_quiet = False
+        self.quiet_rounds = 0
+        self.quiet_since = 0
+        self._began = 0.0
+        self._seen = 0
+        self._fired: set[int] = set()
+
+    def advance(self, living: list[Task], write_log: list[int], plumbing: int) -> bool:
+        """Jump to the next deadline, and let the tasks go on whose deadline has come.
+
+        Args:
+            write_log: what each step so far wrote.
+            plumbing: bits that do not count as news.
+
+        Returns:
+            False if nobody has a deadline, or if all is quiet for good.
+        """
+        waiting = [task for task in living if task.deadline is not None and task.ready is not always]
+        self._listen(write_log, plumbing)
+        unfired = [task.deadline for task in waiting if task.index not in self._fired and task.deadline is not None]
+        if not waiting:
+            return False
+        if self.quiet_rounds > QUIET_ROUNDS and not unfired:
+            self.is_quiet = True
+            return False
+        self.now = max(self.now, self._next(waiting, unfired))
+        for task in waiting:
+            if task.deadline is not None and task.deadline <= self.now:
+                task.ready = always
+                self._fired.add(task.index)
+        return True
+
+    def _listen(self, write_log: list[int], plumbing: int) -> None:
+        written = 0
+        for bits in write_log[self._seen :]:
+            written |= bits
+        self._seen = len(write_log)
+        if written & ~plumbing:
+            self.quiet_rounds = 0
+            self.quiet_since = self._seen - 1
+            self._began = self.now
+            self._fired.clear()
+        self.quiet_rounds += 1
+
+    def _next(self, waiting: list[Task], unfired: list[float]) -> float:
+        deadline = min(task.deadline for task in waiting if task.deadline is not None)
+        if self.quiet_rounds > _UNSTRETCHED:
+            deadline = max(deadline, self._began + (self.now - self._began) * _STRETCH)
+        return min(deadline, *unfired) if unfired else deadline

@@ -1,0 +1,194 @@
+"""Explores the schedules of a scenario, and says what that proves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
+from time import perf_counter
+
+from omni_ipc.errors import Inconclusive, UnknownName, UsageError
+from omni_ipc.records import TRACE_VERSION, Failure, Origin, Report, Trace, Verdict
+from omni_ipc.testbed.failures import shape
+from omni_ipc.testbed.orders import signature
+from omni_ipc.testbed.runner import Runner, Scenario
+from omni_ipc.testbed.shrink import shrink_order
+from omni_ipc.testbed.strategies import STRATEGIES
+from omni_ipc.testbed.strategies.base import Run, Strategy
+
+_PROGRESS_EVERY_S = 0.2
+_RANDOM_RUNS = 2_000  # of a strategy that never ends by itself, unless the caller says how many
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an exploration has come."""
+
+    schedules: int
+    steps: int
+    seconds: float
+
+
+def explore(
+    scenario: Scenario,
+    *,
+    name: str | None = None,
+    strategy: str = "depth-first",
+    runs: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    transparent: Collection[str] = (),
+    defect: str | None = None,
+    max_steps: int = 10_000,
+    progress: Callable[[Progress], None] | None = None,
+) -> Report:
+    """Run a scenario under schedule after schedule, until one fails, none is left, or a budget is used up.
+
+    "holds" means: every schedule was run, up to the order of steps that do not conflict, and none failed. Timeouts fire
+    only when no task can go on.
+
+    Args:
+        name: of the scenario in the report; by default that of the function.
+        strategy: a key of `STRATEGIES`.
+        runs: schedules to run at most, at least 1.
+        seconds: real time to spend at most, over 0.
+        seed: of a random strategy.
+        transparent: regions that are no steps of their own; see `ControlledRuntime`.
+        defect: name of the defect that the scenario was given, for the trace.
+        max_steps: steps after which a schedule counts as a livelock.
+        progress: called from time to time.
+
+    Raises:
+        UsageError: the scenario is no function of one argument, or a budget is not positive.
+        UnknownName: there is no such strategy.
+    """
+    _require_positive("runs", runs)
+    _require_positive("seconds", seconds)
+    _require_positive("max_steps", max_steps)
+    if strategy not in STRATEGIES:
+        raise UnknownName("strategy", strategy, STRATEGIES)
+    runner = Runner(scenario, transparent=transparent, max_steps=max_steps)
+    search = _Search(
+        runner=runner,
+        scenario=name or str(getattr(scenario, "__name__", "scenario")),
+        defect=defect,
+        strategy=STRATEGIES[strategy](seed),
+        runs=runs if runs is not None or seconds is not None or strategy != "random" else _RANDOM_RUNS,
+        seconds=seconds,
+        progress=progress,
+    )
+    with runner:
+        return search.report()
+
+
+@dataclasses.dataclass(slots=True)
+class _Search:
+    """One exploration, as far as it has come."""
+
+    runner: Runner
+    scenario: str
+    defect: str | None
+    strategy: Strategy
+    runs: int | None
+    seconds: float | None
+    progress: Callable[[Progress], None] | None
+    schedules: int = 0
+    steps: int = 0
+    whole: int = 0  # schedules that were not cut short
+    signatures: set[int] = dataclasses.field(default_factory=set)
+    outcomes: set[str] = dataclasses.field(default_factory=set)
+    began: float = dataclasses.field(default_factory=perf_counter)
+    told: float = 0.0
+
+    def report(self) -> Report:
+        """Search, and say what was found."""
+        try:
+            while (prefix := self.strategy.next_prefix()) is not None:
+                if self._is_spent():
+                    return self._report(Verdict.BOUNDED, self._bound())
+                run = self.runner.run(self.strategy, prefix)
+                self._count(run)
+                if run.failure is not None:
+                    return self._explain(run, run.failure)
+                self.strategy.learn(run)
+        except Inconclusive as error:
+            return self._report(Verdict.INCONCLUSIVE, str(error))
+        return self._report(Verdict.HOLDS, self._claim())
+
+    def _is_spent(self) -> bool:
+        if self.runs is not None and self.schedules >= self.runs:
+            return True
+        if self.seconds is None and self.progress is None:
+            return False
+        elapsed = perf_counter() - self.began
+        if self.progress is not None and elapsed - self.told >= _PROGRESS_EVERY_S:
+            self.told = elapsed
+            self.progress(Progress(self.schedules, self.steps, elapsed))
+        return self.seconds is not None and elapsed >= self.seconds and self.schedules > 0
+
+    def _count(self, run: Run) -> None:
+        self.schedules += 1
+        self.steps += len(run.order)
+        if run.pruned:
+            return
+        self.whole += 1
+        if not self.strategy.distinct:
+            self.signatures.add(signature(run))
+        if run.failure is None:
+            self.outcomes.add(repr(run.value))
+
+    def _explain(self, run: Run, failure: Failure) -> Report:
+        """Confirm a failure by running its schedule twice more, and shrink it."""
+        first, second = self.runner.record(run.order), self.runner.record(run.order)
+        if first.failure is None or first.failure != second.failure or shape(first.failure) != shape(failure):
+            raise Inconclusive(
+                f"Uncontrolled nondeterminism: a schedule failed ({failure}), and run again it "
+                f"{'did not' if first.failure is None else f'failed differently ({first.failure})'}. "
+                "Look for time, randomness, id(), or state kept between runs."
+            )
+        trace = self._trace(shrink_order(self.runner, run.order, failure), first.failure)
+        number = f"schedule {self.schedules:,} of {self.strategy.name}"
+        return self._report(Verdict.VIOLATED, f"{number} failed: {trace.failure}", trace)
+
+    def _trace(self, order: Sequence[int], failure: Failure) -> Trace:
+        run = self.runner.record(order)
+        return Trace(
+            version=TRACE_VERSION,
+            scenario=self.scenario,
+            origin=Origin.EXPLORED,
+            steps=run.steps[: run.quiet_since],
+            defect=self.defect,
+            failure=run.failure or failure,
+        )
+
+    def _report(self, verdict: Verdict, reason: str, trace: Trace | None = None) -> Report:
+        return Report(
+            scenario=self.scenario,
+            verdict=verdict,
+            reason=reason,
+            strategy=self.strategy.name,
+            schedules=self.schedules,
+            steps=self.steps,
+            traces=self.whole if self.strategy.distinct else len(self.signatures),
+            seconds=perf_counter() - self.began,
+            outcomes=tuple(sorted(self.outcomes)),
+            failure=None if trace is None else trace.failure,
+            trace=trace,
+        )
+
+    def _claim(self) -> str:
+        if self.schedules == self.whole and not self.strategy.distinct:
+            return f"all {self.schedules:,} schedules"
+        cut = self.schedules - self.whole
+        return f"all {self.whole:,} orders of conflicting steps" + (f" ({cut:,} repeats were cut short)" if cut else "")
+
+    def _bound(self) -> str:
+        if self.strategy.exhaustive:
+            limit = "runs" if self.runs is not None and self.schedules >= self.runs else "seconds"
+            value = f"{self.runs:,}" if limit == "runs" else f"{self.seconds:g}"
+            return f"{self.schedules:,} schedules of {self.strategy.name}, and more are left: {limit} was {value}"
+        return f"{self.schedules:,} runs of a {self.strategy.name}"
+
+
+def _require_positive(name: str, value: float | None) -> None:
+    if value is not None and not value > 0:
+        raise UsageError(f"{name} must be positive, and is {value}. Leave it out for no limit.")

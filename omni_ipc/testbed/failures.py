@@ -1,0 +1,132 @@
+"""Finds out why a run cannot go on, and says it: who waits for what, who holds it, and where."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from typing import TYPE_CHECKING
+
+from omni_ipc.records import Failure, FailureKind
+from omni_ipc.testbed.tasks import Task
+from omni_ipc.testbed.where import is_ours, locate, locate_error
+
+if TYPE_CHECKING:
+    from omni_ipc.testbed.kernel import Kernel
+
+
+def describe_error(task: Task, error: BaseException) -> Failure:
+    """Describe an exception that ended a task."""
+    shown = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame.filename)]
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Failure(
+        kind=FailureKind.EXCEPTION,
+        message=text,
+        task=task.name,
+        where=locate_error(error.__traceback__),
+        details=tuple(line.rstrip() for line in traceback.format_list(shown)),
+    )
+
+
+def find_cycle(task: Task) -> Failure | None:
+    """Follow who waits for whom from a task that is about to block; a way back to it is a deadlock.
+
+    A task that waits for a plain lock of its own is no cycle yet: another task may release it.
+    """
+    chain = _chain(task)
+    if len(chain) < 3 or chain[-1] is not task:
+        return None
+    return _deadlock(chain[:-1])
+
+
+def describe_stuck(kernel: Kernel) -> Failure:
+    """Describe a run in which nobody can go on, or only pollers can, for nothing."""
+    waiting = [task for task in kernel.living if task.deadline is None]
+    for task in waiting:
+        chain = _chain(task)
+        if len(chain) > 1 and chain[-1] in chain[:-1]:
+            return _deadlock(chain[chain.index(chain[-1]) : -1])
+    main = kernel.tasks[0]
+    if main.ended:
+        return _stuck(FailureKind.LEAK, kernel.living, "outlived the scenario", kernel)
+    if waiting:
+        ends = {id(end): end for task in waiting if (end := _chain(task)[-1]) in waiting}
+        return _stuck(FailureKind.LOST_WAKEUP, list(ends.values()), "and nobody is left to wake it", kernel)
+    return _stuck(FailureKind.LIVELOCK, kernel.living, "time and again, and nothing else will ever happen", kernel)
+
+
+def describe_livelock(kernel: Kernel) -> Failure:
+    """Describe a run that has not ended after as many steps as it may take."""
+    return Failure(
+        kind=FailureKind.LIVELOCK,
+        message=f"the schedule has not ended after {kernel.max_steps:,} steps; let loops wait for what they need, "
+        "or raise max_steps if it is only long",
+        task=kernel.last.name,
+        where=locate(kernel.last.frame()),
+        details=tuple(_line(task) for task in kernel.living),
+    )
+
+
+def shape(failure: Failure) -> tuple[FailureKind, str]:
+    """Return what two failures must share to count as the same one: kind and message, but for numbers."""
+    return failure.kind, re.sub(r"\d+(\.\d+)?", "#", failure.message)
+
+
+def _stuck(kind: FailureKind, tasks: list[Task], why: str, kernel: Kernel) -> Failure:
+    first = tasks[0]
+    others = f" (and so {'do' if len(tasks) > 2 else 'does'} {_names(tasks[1:])})" if len(tasks) > 1 else ""
+    if kind is FailureKind.LEAK:
+        message = f"{_names(tasks)} {why}: {_names([first])} waits for {_reason(first)}{others}"
+    else:
+        message = f"{_names([first])} waits for {_reason(first)}{others}, {why}"
+    return Failure(
+        kind=kind,
+        message=message,
+        task=first.name,
+        where=locate(first.frame()),
+        details=tuple(_line(task) for task in kernel.living),
+    )
+
+
+def _deadlock(cycle: list[Task]) -> Failure:
+    return Failure(
+        kind=FailureKind.DEADLOCK,
+        message="; ".join(f"'{task.name}' waits for {_reason(task)}" for task in cycle),
+        task=cycle[0].name,
+        where=locate(cycle[0].frame()),
+        details=tuple(_line(task) for task in cycle),
+    )
+
+
+def _chain(task: Task) -> list[Task]:
+    """Follow the waits that one task alone can end; the last item repeats an earlier one if there is a cycle."""
+    chain = [task]
+    while (holder := _holder(chain[-1])) is not None:
+        chain.append(holder)
+        if holder in chain[:-1]:
+            break
+    return chain
+
+
+def _holder(task: Task) -> Task | None:
+    operation = task.pending
+    if task.ended or operation is None or task.deadline is not None or task.ready():
+        return None
+    return operation.holder()
+
+
+def _reason(task: Task) -> str:
+    return "nothing" if task.pending is None else task.pending.blocked_on()
+
+
+def _line(task: Task) -> str:
+    if task.pending is None:
+        return f"{task.name}: runs"
+    limit = "" if task.deadline is None else f", until {task.deadline:g} s at most"
+    wait = f"; waits for {_reason(task)}{limit}" if not task.ready() else ""
+    place = locate(task.frame())
+    return f"{task.name}: {task.pending.action}{f' at {place}' if place else ''}{wait}"
+
+
+def _names(tasks: list[Task]) -> str:
+    names = [f"'{task.name}'" for task in tasks]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,353 @@
+"""The kernel: one OS thread, tasks on greenlets, and at each point one decision about who goes on.
+
+    task ── perform(operation) ──► point: announce it ──► next_task(): strategy chooses ──► switch ──► perform it
+                                        ▲                        │ nobody can go on
+                                        └── time passes ◄────────┘   (clock.py), or the run is stuck (failures.py)
+
+A *step* is an announced operation and all that its task does up to its next point. The kernel knows no lock and no
+queue: objects give it operations. While exploring it keeps integers only; texts are made when a failing schedule is run
+again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from greenlet import getcurrent
+
+from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.records import Failure, FailureKind
+from omni_ipc.testbed.clock import Clock
+from omni_ipc.testbed.failures import describe_error, describe_livelock, describe_stuck, find_cycle
+from omni_ipc.testbed.identity import Identities
+from omni_ipc.testbed.operations import Operation, always
+from omni_ipc.testbed.tasks import Pool, RunEnded, Task
+from omni_ipc.testbed.where import locate
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_PATIENCE = 100  # how often a task that is told to end may go on before it is given up
+_ABANDONED: list[object] = []  # carriers of tasks that were given up: to collect them would resume them
+
+
+class Chooser(Protocol):
+    """The part of a strategy that the kernel calls at each decision."""
+
+    def choose(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
+        """Return one of the tasks that can go on, the kernel's ``outside`` to suspend the run, or None to end it."""
+
+
+class Kernel:
+    """One run of a scenario.
+
+    Args:
+        chooser: decides once ``prefix`` is used up.
+        limit: steps after which the run counts as a livelock.
+        prefix: indices of the tasks that take the first steps.
+
+    Attributes:
+        order: index of the task that took step k.
+        reads, writes: bits of the objects that the step in progress has touched so far.
+        read_log, write_log: the same of all steps: item 0 of main before its first point, item k + 1 of step k.
+        living: tasks that have not ended, by index.
+        last: the task that took the last step.
+        current: the task that runs now.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "chooser",
+        "clock",
+        "current",
+        "depth",
+        "escape",
+        "failure",
+        "home",
+        "identities",
+        "known",
+        "last",
+        "limit",
+        "living",
+        "max_steps",
+        "observer",
+        "order",
+        "outside",
+        "over",
+        "plumbing",
+        "pool",
+        "pruned",
+        "read_log",
+        "reads",
+        "starter",
+        "stubborn",
+        "tasks",
+        "write_log",
+        "writes",
+    )
+
+    def __init__(
+        self, chooser: Chooser, *, pool: Pool, identities: Identities, limit: int, prefix: Sequence[int] = ()
+    ) -> None:
+        self.chooser = chooser
+        self.pool = pool
+        self.identities = identities
+        self.clock = Clock()
+        self.limit = self.max_steps = limit
+        self.order = list(prefix)
+        self.known = len(self.order)
+        self.depth = 0
+        self.reads = self.writes = 0
+        self.read_log: list[int] = []
+        self.write_log: list[int] = []
+        self.plumbing = 0  # bits of locks and waiting lists: in them nothing is told to anybody
+        self.tasks: list[Task] = []
+        self.living: list[Task] = []
+        self.outside = Task("outside", -1, 0, _nothing, ())
+        self.outside.atomic = 1
+        self.outside.switch = getcurrent().switch
+        self.current = self.last = self.outside
+        self.starter: Task | None = None
+        self.over = False
+        self.pruned = False
+        self.failure: Failure | None = None
+        self.escape: BaseException | None = None
+        self.stubborn: tuple[Task, str | None] | None = None
+        self.observer: Callable[[Task], None] | None = None
+
+    # What objects call
+
+    def perform(self, operation: Operation) -> Any:
+        """Announce an operation of the current task, wait for its turn, and perform it.
+
+        Points: before the operation; within a region only if it is not enabled.
+        """
+        task = self.current
+        if not task.atomic:
+            self._point(task, operation, operation.enabled)
+        elif not operation.enabled():
+            self.reads |= operation.reads | operation.writes
+            self._point(task, operation, operation.enabled)
+        self.reads |= operation.reads
+        self.writes |= operation.writes
+        return operation.execute()
+
+    def perform_within(self, operation: Operation, timeout: float | None) -> Any:
+        """Perform an operation, or let it expire if it is not enabled within ``timeout`` virtual seconds.
+
+        Args:
+            timeout: None waits for ever; at most 0 does not wait at all.
+        """
+        if timeout is None:
+            return self.perform(operation)
+        task = self.current
+        ready = always
+        if timeout > 0:
+            task.deadline = self.clock.now + timeout
+            ready = operation.enabled
+        if not task.atomic:
+            self._point(task, operation, ready)
+        elif not ready():
+            self.reads |= operation.reads | operation.writes
+            self._point(task, operation, ready)
+        task.deadline = None
+        self.reads |= operation.reads
+        if operation.enabled():
+            self.writes |= operation.writes
+            return operation.execute()
+        self.reads |= operation.writes
+        return operation.expire()
+
+    def identify(self) -> tuple[Task, int]:
+        """Name an object that the current task makes: its maker, and its number among those that the maker made."""
+        maker = self.current
+        maker.made += 1
+        return maker, maker.made
+
+    def launch(self, name: str, fn: Callable[..., object], args: tuple[object, ...]) -> Task:
+        """Create a task, and run it up to its first point."""
+        parent, number = self.identify()
+        task = Task(name, len(self.tasks), self.identities[parent.key, number, "task"], fn, args)
+        task.bit = self.identities[parent.key, number]
+        self.tasks.append(task)
+        self.living.append(task)
+        self.pool.carry(self, task)
+        if parent is not self.outside:
+            self.starter = parent
+        self.current = task
+        task.switch()
+        return task
+
+    def fail(self, kind: FailureKind, message: str, frame: FrameType | None = None) -> None:
+        """End the run with a failure of the current task."""
+        self.end(Failure(kind=kind, message=message, task=self.current.name, where=locate(frame or sys._getframe(1))))
+
+    # Decisions
+
+    def _point(self, task: Task, operation: Operation, ready: Callable[[], bool]) -> None:
+        task.pending = operation
+        task.ready = ready
+        if task.index < 0:
+            raise UsageError(f"'{operation.action}' would wait for {operation.blocked_on()}, but no task runs it.")
+        if self.observer is not None:
+            self.observer(task)
+        if operation.exclusive and not ready() and (cycle := find_cycle(task)):
+            self.end(cycle)
+        chosen = self.next_task()
+        if chosen is not task:
+            chosen.switch()
+
+    def next_task(self) -> Task:
+        """Close the step in progress, and choose whose step comes next."""
+        if self.starter is not None:
+            self.current = parent = self.starter
+            self.starter = None
+            return parent
+        self.read_log.append(self.reads)
+        self.write_log.append(self.writes)
+        self.reads = self.writes = 0
+        depth = self.depth
+        if depth < self.known:
+            chosen = self.tasks[self.order[depth]]
+            if not chosen.ready():
+                self._pass_time_for(chosen)
+        else:
+            if depth >= self.limit:
+                self._refuse()
+            choice = self.chooser.choose(self, self.enabled())
+            if choice is None:
+                self.pruned = True
+                self.end()
+            elif choice.index < 0:
+                self.current = choice
+                return choice
+            chosen = choice  # type: ignore[assignment]  # end() does not return
+            self.order.append(chosen.index)
+        self.depth = depth + 1
+        self.current = self.last = chosen
+        return chosen
+
+    def enabled(self) -> list[Task]:
+        """Return the tasks that can go on, by index; lets time pass until there is one."""
+        enabled = [task for task in self.living if task.ready()]
+        while not enabled:
+            self._pass_time()
+            enabled = [task for task in self.living if task.ready()]
+        return enabled
+
+    def resume(self, task: Task) -> None:
+        """Let a suspended run go on with a step of the given task."""
+        self.order.append(task.index)
+        self.depth += 1
+        self.current = self.last = task
+        task.switch()
+
+    def _pass_time(self) -> None:
+        if not self.clock.advance(self.living, self.write_log, self.plumbing):
+            self.end(describe_stuck(self))
+
+    def _pass_time_for(self, task: Task) -> None:
+        """Let time pass, as it did when the prefix was recorded, until its next task can go on."""
+        if self.living and not task.ended:
+            self.enabled()
+        if not task.ready():
+            self.stop(
+                Inconclusive(
+                    f"Uncontrolled nondeterminism: task '{task.name}' could take step {self.depth + 1} before, and "
+                    "cannot when the same schedule is run again. Look for time, randomness, id(), or state kept "
+                    "between runs."
+                )
+            )
+
+    # The end
+
+    def leave(self, task: Task) -> Callable[[], object]:
+        """Take leave of a task that has ended, and return what resumes the next one."""
+        task.ended = True
+        task.ready = _never
+        self.living.remove(task)
+        self.writes |= task.bit
+        try:
+            if not self.over and self.living:
+                return self.next_task().switch
+        except RunEnded:
+            pass
+        self.read_log.append(self.reads)
+        self.write_log.append(self.writes)
+        self.over = True
+        self.current = self.outside
+        return self.outside.switch
+
+    def task_raised(self, task: Task, error: BaseException) -> None:
+        """Note what a task raised; it ends the run."""
+        self.over = True
+        if isinstance(error, (KeyboardInterrupt, Inconclusive)):
+            self.escape = self.escape or error
+        elif self.failure is None and self.escape is None:
+            self.failure = describe_error(task, error)
+
+    def end(self, failure: Failure | None = None) -> None:
+        """End the run at once; does not return to the task that calls it."""
+        self.halt()
+        self.failure = self.failure or failure
+        raise RunEnded
+
+    def stop(self, reason: BaseException) -> None:
+        """End the run at once for a reason that lies outside of the scenario."""
+        self.escape = self.escape or reason
+        self.halt()
+        raise RunEnded
+
+    def interrupt(self, reason: BaseException) -> None:
+        """End the run at its next point; may be called from a signal handler."""
+        self.escape = self.escape or reason
+        self.limit = self.known = -1
+
+    def halt(self) -> None:
+        """Let every task end at its next point."""
+        self.over = True
+        self.starter = None
+        self.limit = self.known = -1
+
+    def _refuse(self) -> None:
+        """Answer a task at a point that it should not have reached: the run is over, or has become too long."""
+        if not self.over:
+            if self.escape is not None:
+                self.stop(self.escape)
+            self.end(describe_livelock(self))
+        task = self.current
+        task.refusals += 1
+        if task.refusals > _PATIENCE:
+            self.stubborn = self.stubborn or (task, locate(sys._getframe(1)))
+            _ABANDONED.append(task.carrier)
+            self.living.remove(task)
+            self.outside.switch()
+        raise RunEnded
+
+    def close(self) -> None:
+        """End all tasks that have not ended."""
+        self.halt()
+        while self.living:
+            task = self.current = self.living[-1]
+            assert task.carrier is not None
+            task.carrier.greenlet.throw(RunEnded)
+        self.current = self.outside
+        for task in self.tasks:
+            task.pending = task.carrier = None
+            task.ready = always
+        if self.stubborn is not None:
+            task, place = self.stubborn
+            self.escape = Inconclusive(
+                f"Task '{task.name}' goes on after its run has ended ({place}): it catches BaseException. "
+                "Catch Exception there, or raise again what you do not know."
+            )
+
+
+def _nothing() -> None:
+    return None
+
+
+def _never() -> bool:
+    return False

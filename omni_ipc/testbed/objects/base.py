@@ -1,0 +1,39 @@
+"""What all controlled objects share: identity, name, and a kernel."""
+
+from __future__ import annotations
+
+from omni_ipc.records import Field
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.tasks import Task
+
+
+class Controlled:
+    """An object whose every operation is a step.
+
+    Attributes:
+        bit: names it in sets of objects; the same in every schedule.
+    """
+
+    __slots__ = ("__weakref__", "_maker", "_number", "bit", "kernel")
+
+    kind = "object"
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._maker, self._number = kernel.identify()
+        self.bit = kernel.identities[self._maker.key, self._number]
+
+    @property
+    def name(self) -> str:
+        """Kind and number; with the name of its maker, unless the scenario itself made it: "pump.future2"."""
+        maker = f"{self._maker.name}." if self._maker.index > 0 else ""
+        return f"{maker}{self.kind}{self._number}"
+
+    def label(self) -> dict[str, Field]:
+        return {self.kind: self.name}
+
+    def blocked_on(self) -> str:
+        return self.name
+
+    def holder(self) -> Task | None:
+        return None

@@ -1,0 +1,137 @@
+"""``threading.Condition`` under control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+from omni_ipc.records import Field
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.objects.lock import ControlledLock
+from omni_ipc.testbed.operations import Operation, Owning
+from omni_ipc.testbed.tasks import Task
+
+T = TypeVar("T")
+
+
+class ControlledCondition(Controlled):
+    """A waiting list under a lock: who is notified waits on for the lock.
+
+    A wait is two steps: it gives the lock back and joins the list; then, notified, it takes the lock. If it expires, it
+    leaves the list, and takes the lock in a step of its own.
+    """
+
+    __slots__ = ("_waiters", "lock")
+
+    kind = "condition"
+
+    def __init__(self, kernel: Kernel, lock: ControlledLock) -> None:
+        super().__init__(kernel)
+        self.lock = lock
+        self._waiters: list[Waiter] = []
+        kernel.plumbing |= self.bit
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        return self.lock.acquire(blocking, timeout)
+
+    def release(self) -> None:
+        self.lock.release()
+
+    def __enter__(self) -> bool:
+        return self.lock.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.lock.__exit__(kind, error, trace)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if not self.lock.is_held():
+            raise RuntimeError("cannot wait on un-acquired lock")
+        join = Operation("condition.wait", self, self._join)
+        join.writes |= self.lock.bit
+        waiter: Waiter = self.kernel.perform(join)
+        if self.kernel.perform_within(self._wake_up(waiter), timeout):
+            return True
+        lock = self.lock
+        self.kernel.perform(Owning(lock.acquiring, lock, lambda: lock.take_back(waiter.depth), lock.is_free))
+        return False
+
+    def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
+        end = None if timeout is None else self.kernel.clock.now + timeout
+        result = predicate()
+        while not result:
+            left = None if end is None else end - self.kernel.clock.now
+            if left is not None and left <= 0:
+                break
+            self.wait(left)
+            result = predicate()
+        return result
+
+    def notify(self, n: int = 1) -> None:
+        if not self.lock.is_held():
+            raise RuntimeError("cannot notify on un-acquired lock")
+        self.kernel.perform(Operation("condition.notify", self, lambda: self._notify(n)))
+
+    def notify_all(self) -> None:
+        if not self.lock.is_held():
+            raise RuntimeError("cannot notify on un-acquired lock")
+        self.kernel.perform(Operation("condition.notify_all", self, lambda: self._notify(len(self._waiters))))
+
+    def _wake_up(self, waiter: Waiter) -> Operation:
+        operation = Owning("condition.wake", waiter, waiter.wake, waiter.can_wake, lambda: self._expire(waiter))
+        operation.writes |= self.lock.bit
+        return operation
+
+    def _join(self) -> Waiter:
+        waiter = Waiter(self)
+        self._waiters.append(waiter)
+        waiter.depth = self.lock.give_up()
+        return waiter
+
+    def _notify(self, n: int) -> None:
+        for waiter in self._waiters[:n]:
+            waiter.notified = True
+        del self._waiters[:n]
+
+    def _expire(self, waiter: Waiter) -> bool:
+        """Strike a waiter off the list whose time is up; one that was notified waits on for the lock."""
+        if waiter.notified:
+            self.kernel.perform(self._wake_up(waiter))
+            return True
+        self.kernel.writes |= self.bit
+        self._waiters.remove(waiter)
+        return False
+
+
+class Waiter:
+    """One wait: on the list until it is notified, then on its way to the lock."""
+
+    __slots__ = ("condition", "depth", "notified")
+
+    def __init__(self, condition: ControlledCondition) -> None:
+        self.condition = condition
+        self.depth = 1
+        self.notified = False
+
+    @property
+    def bit(self) -> int:
+        return self.condition.bit
+
+    def can_wake(self) -> bool:
+        return self.notified and self.condition.lock.is_free()
+
+    def wake(self) -> bool:
+        self.condition.lock.take_back(self.depth)
+        return True
+
+    def label(self) -> dict[str, Field]:
+        return self.condition.label()
+
+    def blocked_on(self) -> str:
+        return self.condition.lock.blocked_on() if self.notified else f"a notification of {self.condition.name}"
+
+    def holder(self) -> Task | None:
+        return self.condition.lock.holder() if self.notified else None

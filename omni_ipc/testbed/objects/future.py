@@ -1,0 +1,120 @@
+"""``concurrent.futures.Future`` under control."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import CancelledError, InvalidStateError
+from typing import Any
+
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.operations import Operation, Reading
+
+PENDING = "PENDING"
+CANCELLED = "CANCELLED"
+FINISHED = "FINISHED"
+
+_LOGGER = logging.getLogger("concurrent.futures")
+
+
+class ControlledFuture(Controlled):
+    """A value to come; its callbacks run in the task that settles it, right after the step that does."""
+
+    __slots__ = ("_callbacks", "_error", "_result", "_state")
+
+    kind = "future"
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self._state = PENDING
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._callbacks: list[Callable[[Any], object]] = []
+
+    def result(self, timeout: float | None = None) -> Any:
+        error = self._await("future.result", timeout)
+        if error is None:
+            return self._result
+        try:
+            raise error
+        finally:
+            del error  # its traceback refers to this frame
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        return self._await("future.exception", timeout)
+
+    def done(self) -> bool:
+        return bool(self.kernel.perform(Reading("future.done", self, self._is_done)))
+
+    def cancelled(self) -> bool:
+        return bool(self.kernel.perform(Reading("future.cancelled", self, lambda: self._state is CANCELLED)))
+
+    def cancel(self) -> bool:
+        cancelled = bool(self.kernel.perform(Operation("future.cancel", self, self._cancel)))
+        if cancelled:
+            self._call_back()
+        return cancelled
+
+    def set_result(self, result: Any) -> None:
+        self.kernel.perform(Operation("future.set_result", self, lambda: self._settle(result, None)))
+        self._call_back()
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        self.kernel.perform(Operation("future.set_exception", self, lambda: self._settle(None, exception)))
+        self._call_back()
+
+    def add_done_callback(self, fn: Callable[[Any], object]) -> None:
+        if self.kernel.perform(Operation("future.add_done_callback", self, lambda: self._listen(fn))):
+            self._call(fn)
+
+    def _await(self, action: str, timeout: float | None) -> BaseException | None:
+        """Wait until the future is settled, and return its error."""
+        self.kernel.perform_within(Reading(action, self, _nothing, self._is_done, _raise_timeout), timeout)
+        if self._state is CANCELLED:
+            raise CancelledError
+        return self._error
+
+    def _is_done(self) -> bool:
+        return self._state is not PENDING
+
+    def _cancel(self) -> bool:
+        if self._state is PENDING:
+            self._state = CANCELLED
+        return self._state is CANCELLED
+
+    def _settle(self, result: Any, error: BaseException | None) -> None:
+        if self._state is not PENDING:
+            raise InvalidStateError(f"{self._state}: {self!r}")
+        self._result, self._error = result, error
+        self._state = FINISHED
+
+    def _listen(self, fn: Callable[[Any], object]) -> bool:
+        if self._state is PENDING:
+            self._callbacks.append(fn)
+        return self._state is not PENDING
+
+    def _call_back(self) -> None:
+        callbacks, self._callbacks = self._callbacks, []
+        for fn in callbacks:
+            self._call(fn)
+
+    def _call(self, fn: Callable[[Any], object]) -> None:
+        try:
+            fn(self)
+        except Exception:  # as the standard library does: the setter does not suffer for it
+            _LOGGER.exception("exception calling callback for %r", self)
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self._state.lower()}>"
+
+    def blocked_on(self) -> str:
+        return f"{self.name} to be settled"
+
+
+def _nothing() -> None:
+    return None
+
+
+def _raise_timeout() -> None:
+    raise TimeoutError

@@ -1,0 +1,97 @@
+"""``threading.Lock`` under control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.operations import Operation, Owning, Reading
+from omni_ipc.testbed.tasks import Task
+
+
+class ControlledLock(Controlled):
+    """A lock that may be released by any task.
+
+    Attributes:
+        owner: the task that took it.
+    """
+
+    __slots__ = ("owner",)
+
+    kind = "lock"
+    acquiring = "lock.acquire"
+    releasing = "lock.release"
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.owner: Task | None = None
+        kernel.plumbing |= self.bit
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if timeout < 0 and timeout != -1:
+            raise ValueError("timeout value must be a non-negative number")
+        if not blocking and timeout != -1:
+            raise ValueError("can't specify a timeout for a non-blocking call")
+        operation = Owning(self.acquiring, self, self.take, self.chance(), _missed)
+        limit = None if timeout == -1 else timeout
+        return bool(self.kernel.perform_within(operation, limit if blocking else 0.0))
+
+    def release(self) -> None:
+        self.kernel.perform(Operation(self.releasing, self, self.give))
+
+    def locked(self) -> bool:
+        return bool(self.kernel.perform(Reading(f"{self.kind}.locked", self, lambda: self.owner is not None)))
+
+    def __enter__(self) -> bool:
+        return bool(self.kernel.perform(Owning(self.acquiring, self, self.take, self.chance())))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.kernel.perform(Operation(self.releasing, self, self.give))
+
+    def is_free(self) -> bool:
+        """Tell whether nobody holds the lock."""
+        return self.owner is None
+
+    def chance(self) -> Callable[[], bool]:
+        """Return what tells whether the current task can take the lock."""
+        return self.is_free
+
+    def is_held(self) -> bool:
+        """Tell whether the current task holds the lock."""
+        return self.owner is self.kernel.current
+
+    def take(self) -> bool:
+        """Take the free lock for the current task, without a point."""
+        self.owner = self.kernel.current
+        return True
+
+    def give(self) -> None:
+        """Release the lock, without a point."""
+        if self.owner is None:
+            raise RuntimeError("release unlocked lock")
+        self.owner = None
+
+    def give_up(self) -> int:
+        """Release the lock wholly for a wait, and return what `take_back` needs."""
+        self.give()
+        return 1
+
+    def take_back(self, depth: int) -> None:
+        """Take the lock again after a wait."""
+        self.take()
+
+    def blocked_on(self) -> str:
+        if self.owner is None:
+            return f"{self.name}, which nobody holds"
+        return f"{self.name}, which '{self.owner.name}' {'has left locked' if self.owner.ended else 'holds'}"
+
+    def holder(self) -> Task | None:
+        return self.owner
+
+
+def _missed() -> bool:
+    return False

@@ -1,0 +1,59 @@
+"""``threading.Semaphore`` under control."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.operations import Operation
+
+
+class ControlledSemaphore(Controlled):
+    """A counter that does not go below zero."""
+
+    __slots__ = ("_value",)
+
+    kind = "semaphore"
+
+    def __init__(self, kernel: Kernel, value: int) -> None:
+        if value < 0:
+            raise ValueError("semaphore initial value must be >= 0")
+        super().__init__(kernel)
+        self._value = value
+
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+        if not blocking and timeout is not None:
+            raise ValueError("can't specify timeout for non-blocking acquire")
+        operation = Operation("semaphore.acquire", self, self._take, self._is_positive, _missed)
+        return bool(self.kernel.perform_within(operation, timeout if blocking else 0.0))
+
+    def release(self, n: int = 1) -> None:
+        if n < 1:
+            raise ValueError("n must be one or more")
+        self.kernel.perform(Operation("semaphore.release", self, lambda: self._give(n)))
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.release()
+
+    def _is_positive(self) -> bool:
+        return self._value > 0
+
+    def _take(self) -> bool:
+        self._value -= 1
+        return True
+
+    def _give(self, n: int) -> None:
+        self._value += n
+
+    def blocked_on(self) -> str:
+        return f"{self.name} to be released"
+
+
+def _missed() -> bool:
+    return False

@@ -1,0 +1,175 @@
+"""Watched objects: each use of shared state is held against the lock that guards it.
+
+Watching an object exchanges its class for a subclass that looks at attribute access, and gives it back after the run.
+
+* With a guard: to use a field that holds a mutable container, or to write any field, without holding the guard ends
+  the run at once. Reads of plain values are allowed, and count as part of the step in which they happen.
+* Without a guard: each use of a field outside of a region is a step of its own, in conflict with others on that field.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import Any, cast
+
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Failure, FailureKind, Field
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.objects.lock import ControlledLock
+from omni_ipc.testbed.operations import Operation, Reading
+from omni_ipc.testbed.tasks import Task
+from omni_ipc.testbed.where import locate
+
+_CONTAINERS = (dict, list, set, deque, bytearray)
+_WATCHES: dict[int, Watch] = {}  # by id of the watched object, which its watch keeps alive
+
+
+class Watch(Controlled):
+    """The watch over one object."""
+
+    __slots__ = ("_class", "_guard", "_object", "_title")
+
+    kind = "watch"
+
+    def __init__(self, kernel: Kernel, target: Any, guard: ControlledLock | None, title: str) -> None:
+        super().__init__(kernel)
+        self._object = target
+        self._class = kind = cast(Any, type(target))
+        self._guard = guard
+        self._title = title
+        try:
+            target.__class__ = _watched_class(kind)
+        except TypeError as error:
+            raise UsageError(
+                f"An object of class '{self._class.__name__}' cannot be watched ({error}). "
+                "Watch an object of a Python class that has it as a field."
+            ) from None
+        _WATCHES[id(target)] = self
+
+    def end(self) -> None:
+        """Give the object its own class back."""
+        if _WATCHES.pop(id(self._object), None) is not None:
+            self._object.__class__ = self._class
+
+    def read(self, field: str, get: Callable[[], Any]) -> Any:
+        """Return the value of a field for the current task."""
+        kernel = self.kernel
+        value = get()
+        is_container = isinstance(value, _CONTAINERS)
+        if kernel.over or kernel.current is kernel.outside:
+            return value
+        if self._guard is None and not kernel.current.atomic and not isinstance(value, Controlled):
+            make = Operation if is_container else Reading
+            return kernel.perform(make("field.read", WatchedField(self, field), get))
+        if is_container:
+            self._require_guard(field)
+            kernel.writes |= self.field_bit(field)
+        else:
+            kernel.reads |= self.field_bit(field)
+        return value
+
+    def write(self, field: str, put: Callable[[], None]) -> None:
+        """Write a field for the current task."""
+        kernel = self.kernel
+        if kernel.over or kernel.current is kernel.outside:
+            put()
+            return
+        if self._guard is None and not kernel.current.atomic:
+            kernel.perform(Operation("field.write", WatchedField(self, field), put))
+            return
+        self._require_guard(field)
+        kernel.writes |= self.field_bit(field)
+        put()
+
+    def field_bit(self, field: str) -> int:
+        """Return the bit that names a field."""
+        return self.kernel.identities[self._maker.key, self._number, field]
+
+    def field_name(self, field: str) -> str:
+        return f"{self._title}.{field}"
+
+    def _require_guard(self, field: str) -> None:
+        if self._guard is None or self._guard.is_held():
+            return
+        task = self.kernel.current.name
+        place = locate(sys._getframe(1))
+        self.kernel.end(
+            Failure(
+                kind=FailureKind.UNGUARDED,
+                message=f"{self.field_name(field)} was used without its lock by task '{task}' "
+                f"at {place.split(' in ')[0] if place else 'an unknown line'}; "
+                "move the line into the region that holds the lock",
+                task=task,
+                where=place,
+            )
+        )
+
+
+class WatchedField:
+    """A field of a watched object, as an operation's subject."""
+
+    __slots__ = ("_field", "_watch", "bit")
+
+    def __init__(self, watch: Watch, field: str) -> None:
+        self._watch = watch
+        self._field = field
+        self.bit = watch.field_bit(field)
+
+    def label(self) -> dict[str, Field]:
+        return {"field": self._watch.field_name(self._field)}
+
+    def blocked_on(self) -> str:
+        return self._watch.field_name(self._field)
+
+    def holder(self) -> Task | None:
+        return None
+
+
+@functools.lru_cache(maxsize=64)
+def _watched_class(base: Any) -> Any:
+    """Make the subclass whose instances are watched; bounded, because scenarios may define classes of their own."""
+    slots = frozenset(name for kind in base.__mro__ for name in _slots(kind))
+
+    def is_field(target: Any, name: str) -> bool:
+        return name in slots or name in _attributes(target)
+
+    def __getattribute__(self: Any, name: str) -> Any:  # noqa: N807
+        watch = _WATCHES.get(id(self))
+        if watch is None or not is_field(self, name):
+            return base.__getattribute__(self, name)
+        return watch.read(name, lambda: base.__getattribute__(self, name))
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
+        watch = _WATCHES.get(id(self))
+        if watch is None or name == "__class__":
+            base.__setattr__(self, name, value)
+        else:
+            watch.write(name, lambda: base.__setattr__(self, name, value))
+
+    def __delattr__(self: Any, name: str) -> None:  # noqa: N807
+        watch = _WATCHES.get(id(self))
+        if watch is None:
+            base.__delattr__(self, name)
+        else:
+            watch.write(name, lambda: base.__delattr__(self, name))
+
+    hooks = {hook.__name__: hook for hook in (__getattribute__, __setattr__, __delattr__)}
+    body = {"__slots__": (), "__module__": base.__module__, "__qualname__": base.__qualname__, "__doc__": base.__doc__}
+    return type(base)(base.__name__, (base,), {**body, **hooks})
+
+
+def _slots(kind: type[Any]) -> tuple[str, ...]:
+    slots = kind.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _attributes(target: Any) -> dict[str, Any]:
+    try:
+        attributes: dict[str, Any] = object.__getattribute__(target, "__dict__")
+    except AttributeError:
+        return {}
+    return attributes

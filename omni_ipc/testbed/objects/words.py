@@ -1,0 +1,127 @@
+"""Shared 8-byte words under control: each load and each store is a step, and each word is a conflict of its own.
+
+Two views of the same memory see the same words; who sleeps on a word is woken through either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Field
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.objects.memory import Memories, Sleeper, address
+from omni_ipc.testbed.operations import Operation, Reading, always
+from omni_ipc.testbed.tasks import Task
+
+_WORD = 8
+
+
+class ControlledWords(Controlled):
+    """A view of a writable buffer as words."""
+
+    __slots__ = ("_memories", "_memory", "_start", "_view", "_words")
+
+    kind = "words"
+
+    def __init__(self, kernel: Kernel, memories: Memories, buffer: memoryview) -> None:
+        super().__init__(kernel)
+        if buffer.readonly or not buffer.c_contiguous or buffer.nbytes % _WORD or not buffer.nbytes:
+            raise UsageError(
+                f"Words need a writable, contiguous buffer of a multiple of {_WORD} bytes; this one has "
+                f"{buffer.nbytes} bytes, read-only: {buffer.readonly}, contiguous: {buffer.c_contiguous}."
+            )
+        if address(buffer) % _WORD:
+            raise UsageError(f"Words need a buffer aligned to {_WORD} bytes. Slice it at a multiple of {_WORD}.")
+        self._view = buffer.cast("B").cast("Q")
+        self._memories = memories
+        self._memory, self._start = memories.place(kernel, buffer)
+        self._words: dict[int, Word] = {}
+
+    def load(self, index: int) -> int:
+        return int(self.kernel.perform(Reading("words.load", self.word(index), lambda: self._view[index])))
+
+    def store(self, index: int, value: int) -> None:
+        def store() -> None:
+            self._view[index] = value
+
+        self.kernel.perform(Operation("words.store", self.word(index), store, extra={"value": value}))
+
+    def fence(self) -> None:
+        """Do nothing: here every store is seen at once, by all."""
+
+    def wait(self, index: int, value: int, timeout: float) -> bool:
+        word = self.word(index)
+        sleeper = self.kernel.perform(_on_list("words.wait", word, lambda: self._sleep(word, value)))
+        if sleeper is None:
+            return True
+        wake = _on_list("words.woken", word, sleeper.is_woken, sleeper.is_woken, lambda: self._give_up(word, sleeper))
+        return bool(self.kernel.perform_within(wake, timeout))
+
+    def wake(self, index: int) -> None:
+        word = self.word(index)
+        self.kernel.perform(_on_list("words.wake", word, lambda: self._wake(word)))
+
+    def word(self, index: int) -> Word:
+        """Return a word as the subject of operations."""
+        if index not in self._words:
+            size = len(self._view)
+            if not 0 <= index < size:
+                raise IndexError(f"there is no word {index} in a buffer of {size} words")
+            self._words[index] = Word(self, index, (self._memory, self._start + index * _WORD))
+        return self._words[index]
+
+    def _sleep(self, word: Word, value: int) -> Sleeper | None:
+        self.kernel.reads |= word.bit
+        if self._view[word.index] != value:
+            return None
+        sleeper = Sleeper()
+        self._memories.sleepers.setdefault(word.place, []).append(sleeper)
+        return sleeper
+
+    def _wake(self, word: Word) -> None:
+        for sleeper in self._memories.sleepers.pop(word.place, ()):
+            sleeper.woken = True
+
+    def _give_up(self, word: Word, sleeper: Sleeper) -> bool:
+        self.kernel.writes |= word.list_bit
+        self._memories.sleepers[word.place].remove(sleeper)
+        return False
+
+
+class Word:
+    """One word of a view; its bits are those of the memory behind it, and of the list of those who sleep on it."""
+
+    __slots__ = ("bit", "index", "list_bit", "name", "place")
+
+    def __init__(self, words: ControlledWords, index: int, place: tuple[object, int]) -> None:
+        self.name = words.name
+        self.index = index
+        self.place = place
+        self.bit = words.kernel.identities["word", place]
+        self.list_bit = words.kernel.identities["sleepers", place]
+        words.kernel.plumbing |= self.list_bit
+
+    def label(self) -> dict[str, Field]:
+        return {"words": self.name, "index": self.index}
+
+    def blocked_on(self) -> str:
+        return f"a wake of word {self.index} of {self.name}"
+
+    def holder(self) -> Task | None:
+        return None
+
+
+def _on_list(
+    action: str,
+    word: Word,
+    execute: Callable[[], Any],
+    enabled: Callable[[], bool] = always,
+    expire: Callable[[], Any] = bool,
+) -> Operation:
+    """Make an operation on the list of those who sleep on a word."""
+    operation = Operation(action, word, execute, enabled, expire)
+    operation.writes = word.list_bit
+    return operation

@@ -1,0 +1,113 @@
+"""Runs a scenario, once for each schedule that it is asked for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Sequence
+from types import TracebackType
+
+from omni_ipc.errors import UsageError
+from omni_ipc.testbed.identity import Identities
+from omni_ipc.testbed.kernel import Chooser, Kernel
+from omni_ipc.testbed.recorder import Recorder
+from omni_ipc.testbed.runtime import ControlledRuntime
+from omni_ipc.testbed.strategies.base import Run
+from omni_ipc.testbed.strategies.default import DefaultOrder
+from omni_ipc.testbed.tasks import Pool
+from omni_ipc.testbed.uncontrolled import Guard
+
+Scenario = Callable[[ControlledRuntime], object]
+
+
+class Runner:
+    """Keeps what outlives a run: carriers, identities, and the guard against what is not under control.
+
+    Use it as a context manager; outside of it, nothing of the process is changed.
+    """
+
+    def __init__(self, scenario: Scenario, *, transparent: Collection[str] = (), max_steps: int = 10_000) -> None:
+        require_scenario(scenario)
+        self._scenario = scenario
+        self._transparent = transparent
+        self._max_steps = max_steps
+        self._pool = Pool()
+        self._identities = Identities()
+        self._guard = Guard()
+
+    def __enter__(self) -> Runner:
+        self._guard.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._guard.__exit__(kind, error, trace)
+        self._pool.close()
+
+    def begin(self, chooser: Chooser, prefix: Sequence[int] = ()) -> tuple[Kernel, ControlledRuntime]:
+        """Make the world of a run, without starting it."""
+        kernel = Kernel(chooser, pool=self._pool, identities=self._identities, limit=self._max_steps, prefix=prefix)
+        return kernel, ControlledRuntime(kernel, self._transparent)
+
+    def start(self, kernel: Kernel, rt: ControlledRuntime) -> None:
+        """Run the scenario as the task "main" until the run is over, or is suspended by its chooser."""
+        self._guard.kernel = kernel
+        kernel.launch("main", self._scenario, (rt,))
+
+    def finish(self, kernel: Kernel, rt: ControlledRuntime, recorder: Recorder | None = None) -> Run:
+        """End what still lives of a run, and return what came of it.
+
+        Raises:
+            Inconclusive: something was not under control.
+            KeyboardInterrupt: the user has had enough.
+        """
+        kernel.close()
+        rt.close()
+        self._guard.kernel = None
+        if kernel.escape is not None:
+            raise kernel.escape
+        order = kernel.order[: kernel.depth]
+        return Run(
+            order=order,
+            reads=kernel.read_log,
+            writes=kernel.write_log,
+            value=kernel.tasks[0].value,
+            failure=kernel.failure,
+            pruned=kernel.pruned,
+            quiet_since=kernel.clock.quiet_since if kernel.clock.is_quiet else kernel.depth,
+            steps=recorder.steps(order) if recorder is not None else (),
+        )
+
+    def run(self, chooser: Chooser, prefix: Sequence[int] = (), *, record: bool = False) -> Run:
+        """Run one schedule: its first steps by the tasks of ``prefix``, the others by choice."""
+        kernel, rt = self.begin(chooser, prefix)
+        recorder = Recorder(kernel) if record else None
+        try:
+            self.start(kernel, rt)
+        finally:
+            run = self.finish(kernel, rt, recorder)
+        return run
+
+    def record(self, prefix: Sequence[int]) -> Run:
+        """Run one schedule again, in the default order after ``prefix``, and put its steps into words."""
+        return self.run(DefaultOrder(), prefix, record=True)
+
+
+def require_scenario(scenario: object) -> None:
+    """Check that a scenario can be called with a runtime.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if not callable(scenario):
+        raise UsageError(f"A scenario is a function of one argument, the runtime; this is {scenario!r}.")
+    try:
+        inspect.signature(scenario).bind(None)
+    except TypeError as error:
+        name = getattr(scenario, "__name__", repr(scenario))
+        raise UsageError(
+            f"A scenario is called with one argument, the runtime, and '{name}' cannot be: {error}. "
+            "Bind its other arguments with functools.partial."
+        ) from None
+    except ValueError:  # no signature, as of some builtins: the call itself will tell
+        return

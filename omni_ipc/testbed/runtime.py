@@ -1,0 +1,172 @@
+"""The controlled runtime: the seam's contract over the kernel, in one OS thread and virtual time."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from omni_ipc.errors import UsageError
+from omni_ipc.records import FailureKind, Field
+from omni_ipc.seam import api
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.condition import ControlledCondition
+from omni_ipc.testbed.objects.event import ControlledEvent
+from omni_ipc.testbed.objects.future import ControlledFuture
+from omni_ipc.testbed.objects.lock import ControlledLock
+from omni_ipc.testbed.objects.memory import Memories
+from omni_ipc.testbed.objects.queue import ControlledQueue
+from omni_ipc.testbed.objects.region import ControlledRegion
+from omni_ipc.testbed.objects.rlock import ControlledRLock
+from omni_ipc.testbed.objects.semaphore import ControlledSemaphore
+from omni_ipc.testbed.objects.task import ControlledTask
+from omni_ipc.testbed.objects.watched import Watch
+from omni_ipc.testbed.objects.words import ControlledWords
+from omni_ipc.testbed.operations import Operation
+
+_NO_REGION: AbstractContextManager[Any, bool | None] = nullcontext()
+_CLOCK_READS = 100_000  # of one step, after which it is taken to wait for a time that cannot come
+
+
+class ControlledRuntime:
+    """The world of one run; each operation on what it makes is a step.
+
+    Args:
+        transparent: names of regions that are no steps of their own, so that the regions inside them are.
+    """
+
+    def __init__(self, kernel: Kernel, transparent: Collection[str] = ()) -> None:
+        self._kernel = kernel
+        self._transparent = frozenset(transparent)
+        self._memories = Memories()
+        self._watches: list[Watch] = []
+        self._clock_reads = 0
+        self._clock_depth = 0
+
+    def spawn(self, fn: Callable[..., object], *args: object, name: str) -> ControlledTask:
+        """Start ``fn(*args)`` as a task, in a step of the parent; it runs up to its own first point.
+
+        Raises:
+            ValueError: a living task has that name.
+        """
+        kernel = self._kernel
+        if any(task.name == name for task in kernel.living):
+            raise ValueError(f"A task named '{name}' is alive. Give each living task a name of its own.")
+        launch = functools.partial(kernel.launch, name, fn, args)
+        return ControlledTask(kernel, kernel.perform(Operation("task.spawn", None, launch, extra={"task": name})))
+
+    def lock(self) -> ControlledLock:
+        return ControlledLock(self._kernel)
+
+    def rlock(self) -> ControlledRLock:
+        return ControlledRLock(self._kernel)
+
+    def condition(self, lock: api.Lock | None = None) -> ControlledCondition:
+        inner = ControlledRLock(self._kernel) if lock is None else _controlled(lock)
+        return ControlledCondition(self._kernel, inner)
+
+    def event(self) -> ControlledEvent:
+        return ControlledEvent(self._kernel)
+
+    def semaphore(self, value: int = 1) -> ControlledSemaphore:
+        return ControlledSemaphore(self._kernel, value)
+
+    def queue(self, maxsize: int = 0) -> ControlledQueue:
+        return ControlledQueue(self._kernel, maxsize)
+
+    def future(self) -> ControlledFuture:
+        return ControlledFuture(self._kernel)
+
+    def words(self, buffer: memoryview) -> ControlledWords:
+        return ControlledWords(self._kernel, self._memories, buffer)
+
+    def now(self) -> float:
+        """Return virtual seconds since the run began; no point, because time passes only while all tasks wait."""
+        kernel = self._kernel
+        if kernel.depth != self._clock_depth:
+            self._clock_depth, self._clock_reads = kernel.depth, 0
+        self._clock_reads += 1
+        if self._clock_reads > _CLOCK_READS:
+            kernel.fail(
+                FailureKind.LIVELOCK,
+                f"task '{kernel.current.name}' reads the clock until it moves, and it moves only while all tasks wait; "
+                "wait with rt.sleep() in the loop",
+            )
+        return kernel.clock.now
+
+    def sleep(self, seconds: float) -> None:
+        """Wait until all other tasks wait, too, and time has passed; zero seconds yield to all others."""
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        self._kernel.perform_within(_Sleep(seconds), max(seconds, _MOMENT))
+
+    def region(
+        self, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
+    ) -> AbstractContextManager[Any, bool | None]:
+        inner = None if lock is None else _controlled(lock)
+        if action in self._transparent:
+            return _NO_REGION if inner is None else inner
+        return ControlledRegion(self._kernel, action, inner, fields)
+
+    def watch(self, target: object, guard: api.Lock | api.Condition | None, name: str) -> None:
+        """From now on, hold each use of the object's state against its guard; see `objects.watched`.
+
+        Args:
+            guard: None makes each use of a field outside of a region a step.
+            name: of the object, in messages.
+
+        Raises:
+            UsageError: the object's class is not written in Python.
+        """
+        self._watches.append(Watch(self._kernel, target, None if guard is None else _controlled(guard), name))
+
+    def pending(self, task: str) -> tuple[str, dict[str, Field]] | None:
+        """Return what a living task, by name, will do next: (action, fields); a program counter for projections."""
+        for living in self._kernel.living:
+            if living.name == task and living.pending is not None:
+                return living.pending.action, living.pending.fields()
+        return None
+
+    def close(self) -> None:
+        """Stop watching."""
+        for watch in self._watches:
+            watch.end()
+
+
+_MOMENT = 1e-9  # seconds
+
+
+class _Sleep(Operation):
+    """Waits for time only."""
+
+    __slots__ = ()
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("sleep", None, _nothing, _not_yet, _nothing, extra={"ms": round(seconds * 1000)})
+
+
+def _nothing() -> None:
+    return None
+
+
+def _not_yet() -> bool:
+    return False
+
+
+def _controlled(lock: object) -> ControlledLock:
+    """Return the lock under control behind a lock or a condition."""
+    if isinstance(lock, ControlledCondition):
+        return lock.lock
+    if isinstance(lock, ControlledLock):
+        return lock
+    raise UsageError(
+        f"A {type(lock).__name__} that this runtime did not make is not under its control. "
+        "Take locks and conditions from the runtime: rt.lock(), rt.condition()."
+    )
+
+
+if TYPE_CHECKING:
+
+    def _keeps_the_contract(rt: ControlledRuntime) -> api.Runtime:
+        return rt

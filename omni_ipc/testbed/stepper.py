@@ -1,0 +1,156 @@
+"""Drives one run from outside, a step at a time: how the steps of a model's counterexample are taken in the code."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from types import TracebackType
+
+from omni_ipc.errors import OmniError, UnknownName, UsageError
+from omni_ipc.records import Failure, Field
+from omni_ipc.testbed.kernel import Chooser, Kernel
+from omni_ipc.testbed.runner import Runner, Scenario
+from omni_ipc.testbed.strategies.default import DefaultOrder
+from omni_ipc.testbed.tasks import Task
+from omni_ipc.testbed.where import locate
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Offer:
+    """The next step of a living task.
+
+    Args:
+        blocked_on: what it waits for, if it is not enabled.
+        where: "outputs.py:88 in deliver".
+    """
+
+    task: str
+    action: str
+    fields: dict[str, Field]
+    enabled: bool
+    blocked_on: str | None
+    where: str | None
+
+
+class Refused(OmniError):
+    """A task was to take a step that it cannot take now; the run goes on as if it had not been asked."""
+
+
+class ScheduleFailed(OmniError):
+    """The run has failed; see ``failure``."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+class Stepper:
+    """One run of a scenario, which stands still until it is told who takes the next step.
+
+    Use it as a context manager, and in one thread. Between steps the world may be looked at; operations of controlled
+    objects from there are no steps, and never wait.
+
+    Args:
+        transparent: regions that are no steps of their own; see `ControlledRuntime`.
+
+    Attributes:
+        runtime: of the run.
+        failure: why the run has ended, if it failed.
+    """
+
+    def __init__(self, scenario: Scenario, *, transparent: Collection[str] = (), max_steps: int = 10_000) -> None:
+        self._runner = Runner(scenario, transparent=transparent, max_steps=max_steps)
+        self._chooser = _Suspending()
+        self._kernel, self.runtime = self._runner.begin(self._chooser)
+
+    def __enter__(self) -> Stepper:
+        self._runner.__enter__()
+        try:
+            self._runner.start(self._kernel, self.runtime)
+            self._settle()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._kernel.close()
+            self.runtime.close()
+        finally:
+            self._runner.__exit__(kind, error, trace)
+
+    @property
+    def failure(self) -> Failure | None:
+        return self._kernel.failure
+
+    def offers(self) -> tuple[Offer, ...]:
+        """Return the next step of each living task, by age; none once the run is over."""
+        if self._kernel.over:
+            return ()
+        return tuple(_offer(task, task in self._chooser.enabled) for task in self._kernel.living)
+
+    def take(self, task: str) -> None:
+        """Let a task perform its pending operation, and go on to its next point.
+
+        Raises:
+            Refused: it cannot go on now, or the run is over; the message says what it waits for.
+            UnknownName: no living task has that name.
+            Inconclusive: something was not under control.
+        """
+        if self._kernel.over:
+            how = f"failed: {self.failure}" if self.failure else "ended"
+            raise Refused(f"'{task}' cannot take a step: the run has {how}.")
+        living = {living.name: living for living in self._kernel.living}
+        if task not in living:
+            raise UnknownName("living task", task, living)
+        if living[task] not in self._chooser.enabled:
+            offer = _offer(living[task], False)
+            raise Refused(f"'{task}' cannot take {offer.action}: it waits for {offer.blocked_on} ({offer.where}).")
+        self._kernel.resume(living[task])
+        self._settle()
+
+    def finish(self) -> object:
+        """Run the rest in the default order, and return what the scenario returned.
+
+        Raises:
+            ScheduleFailed: the run failed, now or before.
+            Inconclusive: something was not under control.
+        """
+        self._chooser.then = DefaultOrder()
+        if not self._kernel.over:
+            self._kernel.resume(self._chooser.then.choose(self._kernel, self._chooser.enabled))
+            self._settle()
+        if self.failure is not None:
+            raise ScheduleFailed(self.failure)
+        return self._kernel.tasks[0].value
+
+    def _settle(self) -> None:
+        """Clean up if the run is over."""
+        if not self._kernel.over:
+            return
+        self._kernel.close()
+        if self._kernel.escape is not None:
+            raise self._kernel.escape
+
+
+class _Suspending:
+    """Suspends the run at each decision, until there is somebody to leave them to."""
+
+    def __init__(self) -> None:
+        self.enabled: list[Task] = []
+        self.then: Chooser | None = None
+
+    def choose(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
+        self.enabled = enabled
+        return kernel.outside if self.then is None else self.then.choose(kernel, enabled)
+
+
+def _offer(task: Task, enabled: bool) -> Offer:
+    operation = task.pending
+    if operation is None:
+        raise UsageError("Offers are to be had between steps, and not from inside the scenario.")
+    blocked_on = None if enabled else operation.blocked_on()
+    return Offer(task.name, operation.action, operation.fields(), enabled, blocked_on, locate(task.frame()))

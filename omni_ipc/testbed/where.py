@@ -1,0 +1,60 @@
+"""Where a task is, in the lines of the code under test."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+import sysconfig
+from types import FrameType, TracebackType
+
+_ROOM = os.path.dirname(os.path.abspath(__file__))
+_SEAM = os.path.join(os.path.dirname(_ROOM), "seam")
+_OURS = (_ROOM + os.sep, _SEAM + os.sep, contextlib.__file__)
+_STDLIB = os.path.abspath(sysconfig.get_path("stdlib")) + os.sep
+_INSTALLED = tuple({os.path.abspath(sysconfig.get_path(key)) + os.sep for key in ("purelib", "platlib")})
+
+
+@functools.cache
+def is_ours(file: str) -> bool:
+    """Tell whether a source file belongs to the testbed or the seam, and so is of no interest to the reader."""
+    return file.startswith(_OURS)
+
+
+@functools.cache
+def is_stdlib(file: str) -> bool:
+    """Tell whether a source file belongs to Python itself."""
+    return file.startswith("<frozen") or (file.startswith(_STDLIB) and not file.startswith(_INSTALLED))
+
+
+def product_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame of the code under test."""
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def locate(frame: FrameType | None) -> str | None:
+    """Name the innermost line of the code under test: "outputs.py:88 in deliver"."""
+    frame = product_frame(frame)
+    return None if frame is None else _text(frame, frame.f_lineno)
+
+
+def locate_here() -> str | None:
+    """Name the line of the code under test that runs now."""
+    return locate(sys._getframe(1))
+
+
+def locate_error(trace: TracebackType | None) -> str | None:
+    """Name the line of the code under test at which an exception was raised."""
+    place = None
+    while trace is not None:
+        if not is_ours(trace.tb_frame.f_code.co_filename):
+            place = _text(trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return place
+
+
+def _text(frame: FrameType, line: int) -> str:
+    return f"{os.path.basename(frame.f_code.co_filename)}:{line} in {frame.f_code.co_name}"
