@@ -14,26 +14,25 @@ with OMNI_IPC_DEBUG=1. A command imports what it needs when it runs, so that eac
 from __future__ import annotations
 
 import functools
+import itertools
 import os
+import shlex
 import signal
 import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.text import Text
 
 from omni_ipc import __version__
-from omni_ipc.records import Trace
-from omni_ipc.report.endings import ExitCode, ending_of, together
+from omni_ipc.records import Trace, Verdict
+from omni_ipc.report.endings import ExitCode, ending_of
 from omni_ipc.report.output import Output, progress, survive_readers, table
-from omni_ipc.report.text import counted, heading, render
-from omni_ipc.report.verdicts import sign
-
-if TYPE_CHECKING:
-    from omni_ipc.conformance.check import CheckResult
+from omni_ipc.report.text import counted, explain, heading, render
+from omni_ipc.report.verdicts import effort_line, passed, sign, verdict_line
 
 app = typer.Typer(
     help="Find, replay and rule out the races of an inference engine's asynchronous output path.",
@@ -44,10 +43,7 @@ app = typer.Typer(
 )
 
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON, too; - is stdout.")]
-Model = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[MODEL]...", help="A name or its front part: SplitMap, SplitMap/bug. Default: all models."),
-]
+Defect = Annotated[str | None, typer.Option(help="A field defect to put back; without it, it is the reference.")]
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A *.trace.json file.")]
 
 
@@ -98,59 +94,99 @@ def _root(
 
 @_command(example="omni-ipc check SplitMap/design SplitMap/bug --jobs 2")
 def check(
-    models: Model = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[MODEL]...", help="A name or its front part: SplitMap, SplitMap/bug. Default: all."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Runs of TLC at a time; each takes up to 1 GiB.")] = 2,
     json: Json = None,
 ) -> int:
     """Check models with TLC against what the manifest expects of each."""
-    from omni_ipc.conformance import check as checking
-    from omni_ipc.conformance.manifest import load
-    from omni_ipc.conformance.toolchain import Toolchain
+    from omni_ipc.workflows.checking import check_models
 
     out = Output(json)
-    manifest = load()
-    chosen = manifest.select(models or ())
-    toolchain = Toolchain.find()
-    with progress(f"checking {counted(len(chosen), 'model')}", total=len(chosen)) as show_progress:
-
-        def advance(done: int, _: int, latest: CheckResult) -> None:
-            show_progress(f"{latest.model.name} is {latest.status.value}", done)
-
-        results = checking.check(chosen, manifest, toolchain=toolchain, jobs=jobs, progress=advance)
-    codes = [_CODES[result.status.value] for result in results]
-    code = together(codes)
-    out.write({"exit_code": code, "tlc_sha256": toolchain.sha256(), "models": [_as_json(r) for r in results]})
-    lines = [(sign(c), r.model.name, _found(r)) for c, r in zip(codes, results, strict=True)]
+    with progress("checking models") as show_progress:
+        checked = check_models(
+            models or (),
+            jobs=jobs,
+            progress=lambda model, done, total: show_progress(model.model if model else "starting TLC", done, total),
+        )
+    code = ExitCode(checked.verdict.exit_code)
+    out.write("check", code, checked)
+    lines = [(sign(m.verdict), m.model, _described(m.reason, f"within {m.bounds}")) for m in checked.models]
     out.say(table(("", "model", "what TLC found"), lines))
-    out.say("", f"{codes.count(ExitCode.AS_CLAIMED)} of {counted(len(codes), 'model')} as expected")
+    expected = sum(model.verdict is Verdict.BOUNDED for model in checked.models)
+    out.say("", f"{expected} of {counted(len(lines), 'model')} as expected")
     return code
 
 
-_CODES = {
-    "as expected": ExitCode.AS_CLAIMED,
-    "not as expected": ExitCode.VIOLATED,
-    "inconclusive": ExitCode.INCONCLUSIVE,
-}
+@_command(example="omni-ipc explore split_map --defect late_split_map --save traces")
+def explore(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO", help="split_map, dual_writer_ring, future_orphan, or path/to/file.py:function."
+        ),
+    ],
+    defect: Defect = None,
+    strategy: Annotated[str, typer.Option(help="depth-first, brute-force or random.")] = "depth-first",
+    runs: Annotated[int | None, typer.Option(help="Schedules to run at most.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Time to spend at most.")] = None,
+    seed: Annotated[int, typer.Option(help="Of a random strategy.")] = 0,
+    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to save the trace of a failure.")] = None,
+    json: Json = None,
+) -> int:
+    """Run a scenario under schedule after schedule, until one fails or none is left."""
+    from omni_ipc.workflows.exploring import explore_scenario
+
+    out = Output(json)
+    with progress(f"exploring {scenario}") as show_progress:
+        report = explore_scenario(
+            scenario,
+            defect=defect,
+            strategy=strategy,
+            runs=runs,
+            seconds=seconds,
+            seed=seed,
+            progress=lambda now: show_progress(
+                f"{counted(now.schedules, 'schedule')} of {scenario}", now.schedules, runs
+            ),
+        )
+    saved = _save(report.trace, save) if save and report.trace else None
+    code = ExitCode(report.verdict.exit_code)
+    out.write("explore", code, report)
+    out.say(verdict_line(_named(scenario, defect), report.verdict, report.reason), effort_line(report))
+    if report.trace:
+        out.say("", render(report.trace, width=out.width))
+    elif report.failure:
+        out.say("", explain(report.failure))
+    if saved:
+        command = ["omni-ipc", "replay", str(saved), *(["--defect", defect] if defect else [])]
+        out.say("", f"replay it: {shlex.join(command)}")
+    return code
 
 
-def _found(checked: CheckResult) -> Text:
-    return Text.assemble(checked.reason, (f"\nwithin {checked.bounds}" if checked.bounds else "", "dim"))
+@_command(example="omni-ipc replay traces/split_map.late_split_map.trace.json --defect late_split_map --on processes")
+def replay(
+    trace: TraceFile,
+    defect: Defect = None,
+    on: Annotated[str, typer.Option(help="controlled, threads or processes.")] = "controlled",
+    device: Annotated[str, typer.Option(help="Where a worker process computes: cpu or cuda.")] = "cpu",
+    json: Json = None,
+) -> int:
+    """Run the code along a trace: the reference, unless a defect is put back."""
+    from omni_ipc.workflows import replaying
 
-
-def _as_json(checked: CheckResult) -> dict[str, Any]:
-    model, result = checked.model, checked.result
-    return {
-        "model": model.name,
-        "role": model.role.value,
-        "status": checked.status.value,
-        "reason": checked.reason,
-        "bounds": checked.bounds,
-        "result": result.kind.value,
-        "name": result.name,
-        "depth": result.depth,
-        "distinct_states": result.distinct,
-        "seconds": result.seconds,
-    }
+    out = Output(json)
+    given = Trace.load(trace)
+    with progress(f"replaying {trace.name} on {on}"):
+        replayed = replaying.replay(given, defect=defect, on=on, device=device)
+    code = ExitCode(replayed.verdict.exit_code)
+    out.write("replay", code, replayed)
+    out.say(verdict_line(_named(given.scenario, defect), replayed.verdict, replayed.summary))
+    if replayed.failure:
+        out.say("", explain(replayed.failure))
+    return code
 
 
 @_command(example="omni-ipc show traces/split_map.late_split_map.trace.json")
@@ -160,11 +196,46 @@ def show(
     json: Json = None,
 ) -> int:
     """Show a trace: one column a task, one row a step."""
-    shown = Trace.load(trace)
     out = Output(json)
-    out.write(shown)
-    out.say(heading(shown), "", render(shown, width=out.width, full=full))
+    given = Trace.load(trace)
+    out.write("show", ExitCode.AS_CLAIMED, given)
+    out.say(heading(given), "", render(given, width=out.width, full=full))
     return ExitCode.AS_CLAIMED
+
+
+@_command(example="omni-ipc demo --keep traces")
+def demo(
+    keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to leave the traces.")] = None,
+    json: Json = None,
+) -> int:
+    """Take three races from their models to real processes, each with its defect and without."""
+    from omni_ipc.scenarios import DEFECTS
+    from omni_ipc.workflows.demo import Stage, run
+
+    out = Output(json)
+    done = itertools.count()
+    with progress("three races") as show_progress:
+        shown = run(
+            keep=keep,
+            progress=lambda race, stage, _: show_progress(
+                f"{race}: {stage}", next(done) // 2, len(DEFECTS) * len(Stage)
+            ),
+        )
+    code = ExitCode(shown.verdict.exit_code)
+    out.write("demo", code, shown)
+    for race in DEFECTS:
+        cells = [cell for cell in shown.cells if cell.race == race]
+        out.say(
+            table(("", race, ""), [(passed(c.expected), c.stage, _described(c.brief, *c.detail)) for c in cells]), ""
+        )
+    signs = {(cell.race, cell.stage): passed(cell.expected) for cell in shown.cells}
+    out.say(table(("", *Stage), [(race, *(signs[race, stage] for stage in Stage)) for race in DEFECTS]))
+    expected = sum(cell.expected for cell in shown.cells)
+    out.say(
+        "",
+        f"{expected} of {counted(len(shown.cells), 'cell')} as expected, on {shown.device}, in {shown.seconds:.0f} s",
+    )
+    return code
 
 
 @_command(example="omni-ipc doctor --json doctor.json")
@@ -174,20 +245,32 @@ def doctor(json: Json = None) -> int:
 
     out = Output(json)
     findings = []
-    with progress("looking around") as advance:
+    with progress("looking around") as show_progress:
         for finding in examine():
             findings.append(finding)
-            advance(finding.subject, len(findings))
+            show_progress(f"looked at {finding.subject}", len(findings), None)
     code = ExitCode.AS_CLAIMED if works(findings) else ExitCode.USAGE
-    out.write({"exit_code": code, "findings": findings})
+    out.write("doctor", code, findings)
     styles = {Health.OK: "green", Health.DEGRADED: "yellow", Health.MISSING: "red"}
     lines = [
-        (
-            finding.subject,
-            Text(finding.health.value, styles[finding.health]),
-            "\n".join(filter(None, (finding.found, finding.remedy))),
-        )
-        for finding in findings
+        (f.subject, Text(f.health, styles[f.health]), _described(f.found, *([f"→ {f.remedy}"] if f.remedy else [])))
+        for f in findings
     ]
     out.say(table(("", "", "found, and what to do"), lines))
     return code
+
+
+def _described(sentence: str, *more: str) -> Text:
+    """Give a sentence, and more on it below."""
+    return Text.assemble(sentence, *((f"\n{line}", "dim") for line in more))
+
+
+def _named(scenario: str, defect: str | None) -> str:
+    return f"{scenario} with {defect}" if defect else scenario
+
+
+def _save(trace: Trace, folder: Path) -> Path:
+    """Save a trace under the names of its scenario, or of file and function, and of its defect."""
+    file, _, function = trace.scenario.rpartition(":")
+    names = (Path(file).stem, function, trace.defect or "")
+    return trace.save(folder / f"{'.'.join(filter(None, names))}.trace.json")

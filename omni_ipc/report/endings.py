@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import errno
 import traceback
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from omni_ipc.errors import InternalError, OmniError, UsageError
@@ -18,13 +17,6 @@ class ExitCode(enum.IntEnum):
     VIOLATED = 1  # or diverged, or not as expected
     USAGE = 2  # the call, a file or this machine is in the way
     INCONCLUSIVE = 3  # neither yes nor no
-
-
-def together(codes: Iterable[ExitCode]) -> ExitCode:
-    """Give the code of a command that did several things: one violation decides, then one that is inconclusive."""
-    present = set(codes)
-    decisive = (code for code in (ExitCode.VIOLATED, ExitCode.INCONCLUSIVE) if code in present)
-    return next(decisive, ExitCode.AS_CLAIMED)
 
 
 class Ending(NamedTuple):

@@ -17,8 +17,8 @@ from rich.table import Table
 
 from omni_ipc.records import write_atomically
 
-Advance = Callable[[str, float], None]
-"""Tells what is going on, and how much is done."""
+ShowProgress = Callable[[str, int, int | None], None]
+"""Takes what is going on, how much is done, and how much there is, if that is known."""
 
 
 class Output:
@@ -43,7 +43,7 @@ class Output:
         for part in parts:
             self._console.print(part, markup=False)
 
-    def write(self, document: Any) -> None:
+    def write(self, command: str, exit_code: int, result: Any) -> None:
         """Write the result for machines, if they asked for one; call it before anything is said.
 
         Raises:
@@ -51,6 +51,7 @@ class Output:
         """
         if self._json is None:
             return
+        document = {"command": command, "exit_code": int(exit_code), "result": result}
         data = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
         if self._json == "-":
             sys.stdout.write(data.decode())
@@ -59,17 +60,19 @@ class Output:
 
 
 @contextlib.contextmanager
-def progress(description: str, *, total: float | None = None) -> Iterator[Advance]:
-    """Show a line of progress on standard error, if that is a terminal; it vanishes at the end.
-
-    Args:
-        total: what ``done`` counts up to; None: it is not known how far it is.
-    """
+def progress(description: str) -> Iterator[ShowProgress]:
+    """Show a line of progress on standard error, if that is a terminal; it vanishes at the end."""
     console = Console(stderr=True)
     columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
-        line = display.add_task(description, total=total)
-        yield lambda description, done: display.update(line, description=description, completed=done)
+    with Progress(
+        *columns,
+        console=console,
+        transient=True,
+        redirect_stdout=False,  # standard output may be a file
+        disable=not console.is_terminal,
+    ) as display:
+        line = display.add_task(description, total=None)
+        yield lambda text, done, total: display.update(line, description=text, completed=done, total=total)
 
 
 def table(titles: Sequence[str], lines: Sequence[Sequence[RenderableType]]) -> Table:

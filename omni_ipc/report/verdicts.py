@@ -5,25 +5,30 @@ from __future__ import annotations
 from rich.text import Text
 
 from omni_ipc.records import Report, Verdict
-from omni_ipc.report.endings import ExitCode
 from omni_ipc.report.text import counted
 
 _SIGNS = {
-    ExitCode.AS_CLAIMED: ("✓", "bold green"),
-    ExitCode.VIOLATED: ("✗", "bold red"),
-    ExitCode.INCONCLUSIVE: ("?", "bold yellow"),
+    Verdict.HOLDS: ("✓", "bold green"),
+    Verdict.BOUNDED: ("✓", "bold green"),
+    Verdict.VIOLATED: ("✗", "bold red"),
+    Verdict.INCONCLUSIVE: ("?", "bold yellow"),
 }
 
 
-def sign(code: ExitCode) -> Text:
-    """Give the sign of something that ended with this code: a tick, a cross or a question mark."""
-    return Text(*_SIGNS[code])
+def sign(verdict: Verdict) -> Text:
+    """Give the sign of a verdict: a tick, a cross or a question mark."""
+    return Text(*_SIGNS[verdict])
+
+
+def passed(expected: bool) -> Text:
+    """Give the sign of something that is as expected, or not."""
+    return sign(Verdict.HOLDS if expected else Verdict.VIOLATED)
 
 
 def verdict_line(name: str, verdict: Verdict, reason: str) -> Text:
     """Say what became of something, and on what that rests: "✓ split_map: holds (all 252 schedules)"."""
-    mark = sign(ExitCode(verdict.exit_code))
-    return Text.assemble(mark, f" {name}: ", (verdict.value, mark.style), f" ({reason})")
+    mark, style = _SIGNS[verdict]
+    return Text.assemble((mark, style), f" {name}: ", (verdict.value, style), f" ({reason})")
 
 
 def effort_line(report: Report) -> Text:

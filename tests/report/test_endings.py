@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from omni_ipc.errors import Full, Inconclusive, InternalError, PeerDied, Timeout, UnknownName, UsageError
-from omni_ipc.report.endings import ExitCode, ending_of, together
+from omni_ipc.report.endings import ending_of
 
 
 @pytest.mark.parametrize(
@@ -47,11 +47,3 @@ def test_a_bug_is_told_with_its_place_and_how_to_report_it() -> None:
     assert sentence.startswith("A bug of omni-ipc ended this: InternalError: the slot is gone (")
     assert "test_endings.py:" in sentence
     assert "OMNI_IPC_DEBUG=1" in sentence
-
-
-@pytest.mark.parametrize(
-    ("codes", "code"), [((), 0), ((0, 0), 0), ((0, 3), 3), ((3, 1, 0), 1)], ids=["none", "fine", "unknown", "violated"]
-)
-def test_several_codes_make_one(codes: tuple[int, ...], code: int) -> None:
-    """A violation is certain whatever else is not; without one, what is inconclusive stays so."""
-    assert together(map(ExitCode, codes)) == code
