@@ -139,17 +139,17 @@ class _Search:
     def _explain(self, run: Run, failure: Failure) -> Report:
         """Confirm a failure by running its schedule twice more, and shrink it."""
         first, second = self.runner.record(run.order), self.runner.record(run.order)
-        if first.failure is None or first.failure != second.failure or shape(first.failure) != shape(failure):
+        if any(again.failure is None or shape(again.failure) != shape(failure) for again in (first, second)):
             raise Inconclusive(
                 f"Uncontrolled nondeterminism: a schedule failed ({failure}), and run again it "
-                f"{'did not' if first.failure is None else f'failed differently ({first.failure})'}. "
+                f"came to {first.failure or 'a good end'}, and then to {second.failure or 'a good end'}. "
                 "Look for time, randomness, id(), or state kept between runs."
             )
-        trace = self._trace(shrink_order(self.runner, run.order, failure), first.failure)
+        trace = self._trace(shrink_order(self.runner, run.order, failure))
         number = f"schedule {self.schedules:,} of {self.strategy.name}"
         return self._report(Verdict.VIOLATED, f"{number} failed: {trace.failure}", trace)
 
-    def _trace(self, order: Sequence[int], failure: Failure) -> Trace:
+    def _trace(self, order: Sequence[int]) -> Trace:
         run = self.runner.record(order)
         return Trace(
             version=TRACE_VERSION,
@@ -157,7 +157,7 @@ class _Search:
             origin=Origin.EXPLORED,
             steps=run.steps[: run.quiet_since],
             defect=self.defect,
-            failure=run.failure or failure,
+            failure=run.failure,
         )
 
     def _report(self, verdict: Verdict, reason: str, trace: Trace | None = None) -> Report:

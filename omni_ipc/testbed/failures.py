@@ -13,6 +13,8 @@ from omni_ipc.testbed.where import is_ours, locate, locate_error
 if TYPE_CHECKING:
     from omni_ipc.testbed.kernel import Kernel
 
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?")
+
 
 def describe_error(task: Task, error: BaseException) -> Failure:
     """Describe an exception that ended a task."""
@@ -67,8 +69,8 @@ def describe_livelock(kernel: Kernel) -> Failure:
 
 
 def shape(failure: Failure) -> tuple[FailureKind, str]:
-    """Return what two failures must share to count as the same one: kind and message, but for numbers."""
-    return failure.kind, re.sub(r"\d+(\.\d+)?", "#", failure.message)
+    """Return what two failures must share to count as the same one: kind and message, but for numbers and addresses."""
+    return failure.kind, _NUMBER.sub("#", failure.message)
 
 
 def _stuck(kind: FailureKind, tasks: list[Task], why: str, kernel: Kernel) -> Failure:

@@ -29,6 +29,9 @@ class Controlled:
         maker = f"{self._maker.name}." if self._maker.index > 0 else ""
         return f"{maker}{self.kind}{self._number}"
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
     def label(self) -> dict[str, Field]:
         return {self.kind: self.name}
 

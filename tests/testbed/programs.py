@@ -1,0 +1,177 @@
+"""Random small programs over all objects, and all that they can come to."""
+
+from __future__ import annotations
+
+import queue
+import random
+from collections.abc import Callable
+from concurrent.futures import CancelledError, InvalidStateError
+
+import msgspec
+
+from omni_ipc.testbed import STRATEGIES, ControlledRuntime
+from omni_ipc.testbed.failures import shape
+from omni_ipc.testbed.orders import signature
+from omni_ipc.testbed.runner import Runner
+from tests.testbed.kernels import Counter
+
+Program = tuple[tuple[str, ...], ...]
+"""For each task, what it does."""
+
+
+class World:
+    """The objects that a program is about."""
+
+    def __init__(self, rt: ControlledRuntime) -> None:
+        self.rt = rt
+        self.locks = (rt.lock(), rt.rlock())
+        self.queue = rt.queue(1)
+        self.future = rt.future()
+        self.event = rt.event()
+        self.condition = rt.condition()
+        self.semaphore = rt.semaphore(1)
+        self.words = rt.words(memoryview(bytearray(16)))
+        self.shared = Counter()
+        rt.watch(self.shared, None, "Shared")
+
+    def increment(self) -> object:
+        self.shared.value += 1
+        return self.shared.value
+
+    def nest(self, first: int) -> object:
+        with self.locks[first], self.locks[1 - first]:
+            return None
+
+    def guarded(self, lock: int) -> object:
+        with self.rt.region("Guarded", self.locks[lock]):
+            self.shared.value += 1
+            return self.shared.value
+
+    def try_lock(self) -> object:
+        if not self.locks[0].acquire(blocking=False):
+            return "busy"
+        self.locks[0].release()
+        return "free"
+
+    def timed_lock(self) -> object:
+        if not self.locks[0].acquire(timeout=1.0):
+            return "gave up"
+        self.rt.sleep(2.0)
+        self.locks[0].release()
+        return "slept"
+
+    def wait(self, timeout: float | None) -> object:
+        with self.condition:
+            return self.condition.wait(timeout)
+
+    def notify(self) -> object:
+        with self.condition:
+            return self.condition.notify()
+
+    def bell(self) -> object:
+        self.words.store(0, self.words.load(0) + 1)
+        return self.words.wake(0)
+
+    def pause(self) -> object:
+        with self.semaphore:
+            return self.rt.sleep(1.0)
+
+
+ACTIONS: dict[str, Callable[[World], object]] = {
+    "increment": World.increment,
+    "decide": lambda world: "odd" if world.shared.value % 2 else "even",
+    "nest 0": lambda world: world.nest(0),
+    "nest 1": lambda world: world.nest(1),
+    "guarded 0": lambda world: world.guarded(0),
+    "guarded 1": lambda world: world.guarded(1),
+    "try lock": World.try_lock,
+    "timed lock": World.timed_lock,
+    "put": lambda world: world.queue.put(1),
+    "put 1 s": lambda world: world.queue.put(2, timeout=1.0),
+    "get": lambda world: world.queue.get(),
+    "get 1 s": lambda world: world.queue.get(timeout=1.0),
+    "get now": lambda world: world.queue.get_nowait(),
+    "size": lambda world: world.queue.qsize(),
+    "resolve": lambda world: world.future.set_result("resolved"),
+    "cancel": lambda world: world.future.cancel(),
+    "result": lambda world: world.future.result(),
+    "result 1 s": lambda world: world.future.result(timeout=1.0),
+    "call back": lambda world: world.future.add_done_callback(lambda _: world.increment()),
+    "set": lambda world: world.event.set(),
+    "clear": lambda world: world.event.clear(),
+    "is set": lambda world: world.event.is_set(),
+    "await": lambda world: world.event.wait(),
+    "await 1 s": lambda world: world.event.wait(timeout=1.0),
+    "wait": lambda world: world.wait(None),
+    "wait 1 s": lambda world: world.wait(1.0),
+    "notify": World.notify,
+    "bell": World.bell,
+    "listen": lambda world: world.words.wait(0, 0, timeout=1.0),
+    "pause": World.pause,
+    "now": lambda world: world.rt.now(),
+}
+
+
+def draw(seed: int) -> Program:
+    """Draw a program of two or three tasks, small enough for brute force."""
+    chance = random.Random(seed)
+    few = chance.sample(sorted(ACTIONS), k=6)  # so that tasks meet
+    sizes = chance.choice([(1, 1), (2, 1), (2, 2), (1, 1, 1), (2, 1, 1), (3, 1)])
+    return tuple(tuple(chance.choice(few) for _ in range(size)) for size in sizes)
+
+
+def scenario_of(program: Program) -> Callable[[ControlledRuntime], object]:
+    """Make the scenario that runs a program, and returns what each task has seen."""
+
+    def scenario(rt: ControlledRuntime) -> object:
+        world = World(rt)
+        seen: list[list[object]] = [[] for _ in program]
+
+        def perform(actions: tuple[str, ...], into: list[object]) -> None:
+            for action in actions:
+                try:
+                    into.append(ACTIONS[action](world))
+                except (queue.Empty, queue.Full, TimeoutError, CancelledError, InvalidStateError) as error:
+                    into.append(type(error).__name__)
+
+        with rt.region("Start"):
+            tasks = [
+                rt.spawn(perform, actions, into, name=f"t{number}")
+                for number, (actions, into) in enumerate(zip(program, seen, strict=True))
+            ]
+        for task in tasks:
+            task.join()
+        return seen, world.shared.value, rt.now()
+
+    return scenario
+
+
+class Everything(msgspec.Struct, frozen=True):
+    """All that a search saw; it does not stop at a failure."""
+
+    outcomes: set[str]
+    failures: set[tuple[str, str]]
+    orders: set[int]
+    whole: int  # runs that ended well and were not cut short
+    exhausted: bool
+
+
+def everything(program: Program, strategy: str, *, runs: int, seed: int = 0) -> Everything:
+    """Search all schedules of a program, or so many."""
+    search = STRATEGIES[strategy](seed)
+    outcomes: set[str] = set()
+    failures: set[tuple[str, str]] = set()
+    orders: set[int] = set()
+    whole = done = 0
+    with Runner(scenario_of(program)) as runner:
+        while (prefix := search.next_prefix()) is not None and done < runs:
+            run = runner.run(search, prefix)
+            search.learn(run)
+            done += 1
+            if run.failure is not None:
+                failures.add(shape(run.failure))
+            elif not run.pruned:
+                whole += 1
+                outcomes.add(repr(run.value))
+                orders.add(signature(run))
+    return Everything(outcomes, failures, orders, whole, prefix is None)
