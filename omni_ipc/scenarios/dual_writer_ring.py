@@ -65,6 +65,12 @@ class DualWriterRingWorld(EngineWorld):
         results: PortReceiver[Reply] = PortReceiver(Port(rt=rt, lanes=readers, doorbell=doorbell), Reply)
         return launch_worker(rt, parts, replies=replies, outputs=outputs, results=results)
 
+    def _engage(self) -> None:
+        """One after the other: the race is among the writers, and a crowd of readers would only multiply schedules."""
+        self._run_dispatcher()
+        for output in self.outputs:
+            self._consume(output)
+
     def project(self, pending: PendingStep) -> dict[str, object]:
         """Project onto DualWriterRing; a place of the model is a message here, whatever its bytes."""
         return {

@@ -99,10 +99,7 @@ class EngineWorld(abc.ABC):
             OutputsLost: not every output was delivered, byte for byte.
         """
         self.executor.start()
-        tasks = [self._rt.spawn(self._run_dispatcher, name="dispatcher")]
-        tasks += [self._rt.spawn(self._consume, output, name=f"consumer {output}") for output in self.outputs]
-        for task in tasks:
-            task.join()
+        self._engage()
         left = self.table.describe()
         self.executor.shutdown()
         self.link.join()
@@ -112,6 +109,13 @@ class EngineWorld(abc.ABC):
         if any((left.waiting, left.cached, left.unsplit, left.rpcs)):
             raise OutputsLost(f"every output was delivered, and yet the table still held: {left}")
         return endings
+
+    def _engage(self) -> None:
+        """Let dispatcher and consumers work to their end, all at once; a world may take less of a crowd."""
+        tasks = [self._rt.spawn(self._run_dispatcher, name="dispatcher")]
+        tasks += [self._rt.spawn(self._consume, output, name=f"consumer {output}") for output in self.outputs]
+        for task in tasks:
+            task.join()
 
     @abc.abstractmethod
     def project(self, pending: PendingStep) -> Mapping[str, object]:

@@ -77,7 +77,7 @@ class Worker:
         finally:
             self._computed.put(None)
             output_thread.join()
-            self._replies.close()
+            self._close(self._replies)
 
     def _next_request(self) -> Request:
         while True:
@@ -102,10 +102,14 @@ class Worker:
         with self._rt.region("Worker.Reply", rpc=answer.rpc):
             self._replies.send(answer)
 
+    def _close(self, lane: Sender[Reply]) -> None:
+        with self._rt.region("Worker.Close"):
+            lane.close()
+
     def _announce_outputs(self) -> None:
         while (computed := self._computed.get()) is not None:
             self._announce(*computed)
-        self._outputs.close()
+        self._close(self._outputs)
 
     def _announce(self, job: Execute, values: Sequence[Any], computed: DeviceEvent) -> None:
         """Bring one output to the engine; what fails on the way is announced as an error, never with silence."""

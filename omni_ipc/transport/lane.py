@@ -60,7 +60,7 @@ class Lane:
         self.ring_bytes = header.ring_bytes
         self.max_message_bytes = max_message_bytes
         self.words = rt.words(buffer[:RING_OFFSET])
-        self.room_bell = Bell(self.words, WRITER_PARKED)
+        self.room_bell = Bell(rt, self.words, WRITER_PARKED)
         self._buffer = buffer
         self._ring = buffer[RING_OFFSET:]
 

@@ -61,9 +61,9 @@ class Port:
     def _take(self) -> tuple[str, Message] | None:
         if self.closed or not self._lanes:
             raise PeerClosed("The port was closed." if self.closed else "Every writer of the port has closed its lane.")
-        for _ in range(len(self._lanes)):
-            lane = self._lanes[0]
-            self._lanes.rotate(-1)
+        while (lane := self._look()) is not None:
+            self._lanes.remove(lane)
+            self._lanes.append(lane)  # the last in turn
             try:
                 message = lane.take()
             except (PeerClosed, FormatError):
@@ -72,6 +72,10 @@ class Port:
             if message is not None:
                 return lane.name, message
         return None
+
+    def _look(self) -> LaneReader | None:
+        with self._rt.region("Reader.Look"):
+            return next((lane for lane in self._lanes if lane.ready()), None)
 
     def _ready(self) -> bool:
         return self.closed or any(lane.ready() for lane in self._lanes)

@@ -33,6 +33,7 @@ class LaneReader:
         self._words = lane.words
         self._position = lane.words.load(READ_POSITION)
         self._sequence = lane.words.load(RECORDS_TAKEN)
+        self._seen = self._position  # the write position when it was last looked at
         self._assembly = Assembly(lane.max_message_bytes)
         self._end: FormatError | PeerClosed | None = None
 
@@ -43,7 +44,9 @@ class LaneReader:
 
     def ready(self) -> bool:
         """Tell whether a take would change anything."""
-        return self._end is not None or self._words.load(WRITE_POSITION) != self._position  # SYNC lane.publish
+        if self._end is None and self._seen == self._position:
+            self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
+        return self._end is not None or self._seen != self._position
 
     def take(self) -> Message | None:
         """Take the next message, or return None when none is whole yet.
@@ -68,13 +71,14 @@ class LaneReader:
     def _take(self) -> Message | None:
         with self._rt.region("Reader.Take", lane=self.name):
             try:
-                message = self._take_records(self._words.load(WRITE_POSITION))  # SYNC lane.publish
+                self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
+                message = self._take_records(self._seen)
             except FormatError as error:
                 self._end = FormatError(f"Lane '{self.name}', record {self._sequence}, {error}")
                 raise self._end from None
             self._words.store(RECORDS_TAKEN, self._sequence)
             self._words.store(READ_POSITION, self._position)  # SYNC lane.consume
-        self.lane.room_bell.ring()
+            self.lane.room_bell.ring()
         return message
 
     def _take_records(self, end: int) -> Message | None:

@@ -39,7 +39,6 @@ class LaneWriter:
         self._words = lane.words
         self._doorbell = doorbell
         self._batch_bytes = lane.ring_bytes // 4
-        self._room = 0  # at least so much; looked up anew only when it seems not to suffice
         self._closed = False
 
     def send(self, body: bytes, tensors: Sequence[Tensor] = (), *, timeout: float, kind: Kind = Kind.MESSAGE) -> None:
@@ -88,30 +87,25 @@ class LaneWriter:
         for batch in cut(records, self._batch_bytes):
             claim = self._claim(sum(record.nbytes for record in batch), deadline)
             self._publish(claim, batch)
-            if self._doorbell is not None:
-                self._doorbell.ring()
 
     def _claim(self, nbytes: int, deadline: float) -> _Claim:
         while True:
-            self._await_room(nbytes, deadline)
             with self._rt.region("Writer.Claim", lane=self.name):
-                self._room = self.lane.room()
+                room = self.lane.room()
                 claim = _Claim(self._words.load(WRITE_POSITION), self._words.load(RECORDS_WRITTEN))
-            if nbytes <= self._room:
+            if nbytes <= room:
                 return claim
+            self._await_room(nbytes, deadline)
 
     def _await_room(self, nbytes: int, deadline: float) -> None:
-        if self._room < nbytes:
-            self._room = self.lane.room()
-        while self._room < nbytes:
+        while (room := self.lane.room()) < nbytes:
             remaining = deadline - self._rt.now()
             if remaining <= 0:
                 raise Full(
-                    f"Lane '{self.name}' has {self._room:,} of {self.lane.ring_bytes:,} bytes free, and a record needs "
+                    f"Lane '{self.name}' has {room:,} of {self.lane.ring_bytes:,} bytes free, and a record needs "
                     f"{nbytes:,}: its reader took nothing in time. Wait longer, or look at the reader."
                 )
             self.lane.room_bell.sleep_unless(lambda: self.lane.room() >= nbytes, remaining)
-            self._room = self.lane.room()
 
     def _publish(self, claim: _Claim, batch: Sequence[Record]) -> None:
         with self._rt.region("Writer.Publish", lane=self.name, position=claim.position):
@@ -122,4 +116,5 @@ class LaneWriter:
                 sequence += 1
             self._words.store(RECORDS_WRITTEN, sequence)
             self._words.store(WRITE_POSITION, position)  # SYNC lane.publish
-        self._room -= position - claim.position
+            if self._doorbell is not None:
+                self._doorbell.ring()
