@@ -10,6 +10,7 @@ from omni_ipc.conformance.check import CheckResult, Status, check
 from omni_ipc.conformance.manifest import Role, load
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.errors import UsageError
 from omni_ipc.records import Verdict
 
 _VERDICTS = {
@@ -59,9 +60,11 @@ def check_models(names: Sequence[str] = (), *, jobs: int = 2, progress: Progress
 
     Raises:
         UnknownName: a name selects no model.
-        UsageError: the manifest, a module or a cfg is broken.
+        UsageError: ``jobs`` is not positive, or the manifest, a module or a cfg is broken.
         EnvironmentMissing: there is no Java, or no TLC.
     """
+    if jobs < 1:
+        raise UsageError(f"jobs must be positive, and is {jobs}. Leave it out for two runs of TLC at a time.")
     manifest = load()
     models = manifest.select(names)
     toolchain = Toolchain.find()

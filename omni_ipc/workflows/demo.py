@@ -29,8 +29,8 @@ from omni_ipc.records import Report, Trace, Verdict
 from omni_ipc.scenarios import DEFECTS, SCENARIOS, Defect, Parts, Scenario
 from omni_ipc.serving.host import WorkerHost
 from omni_ipc.workflows.conducting import RealRun, best_device, run_on_processes
+from omni_ipc.workflows.driven import follow_model
 from omni_ipc.workflows.exploring import explore_scenario
-from omni_ipc.workflows.replaying import follow_model
 
 STRATEGY = "depth-first"
 
@@ -236,13 +236,12 @@ def _all_expected(results: list[CheckResult], shown: CheckResult) -> tuple[bool,
     """Tell about one model if all are as expected, else about those that are not."""
     wrong = [result for result in results if result.status is not Status.EXPECTED]
     told = wrong or [shown]
-    also = "" if wrong else f" So are {len(results) - 1} further models as expected."
+    also = "" if wrong else f" {len(results) - 1} more as expected."
     return not wrong, " ".join(f"{result.model.name} ({result.bounds}) {result.reason}" for result in told) + also
 
 
 def _tell(report: Report) -> str:
-    failure = f": {report.failure}" if report.failure else ""
-    return f"{report.verdict.value} after {report.schedules:,} schedules ({report.strategy}){failure}; {report.reason}"
+    return f"{report.verdict.value} after {report.schedules:,} schedules: {report.reason}"
 
 
 def _tell_run(run: RealRun) -> str:

@@ -89,7 +89,7 @@ def load_function(target: str) -> Function:
         ) from None
     finally:
         sys.path.pop(0)
-    function = getattr(module, name, None)
+    function: Function | None = getattr(module, name, None)
     if not callable(function):
         functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise UnknownName(f"function in '{file}' called", name, functions)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
-from types import TracebackType
 
 import msgspec
 
 from omni_ipc import scenarios
-from omni_ipc.conformance.replay import Followed, follow
-from omni_ipc.errors import UnknownName
+from omni_ipc.conformance.replay import Followed
+from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Failure, Origin, Trace, Verdict
-from omni_ipc.scenarios import EngineWorld, Parts, Scenario
 from omni_ipc.serving.host import WorkerHost
-from omni_ipc.testbed import ControlledRuntime, Offer, Stepper
+from omni_ipc.testbed import ReplayResult
 from omni_ipc.testbed import replay as replay_explored
 from omni_ipc.workflows.conducting import RealRun, run_function, run_on_processes, run_on_threads
-from omni_ipc.workflows.exploring import build, load_function, resolve
+from omni_ipc.workflows.driven import follow_model
+from omni_ipc.workflows.exploring import load_function, resolve
 
 
 class On(enum.StrEnum):
@@ -42,67 +40,87 @@ class Replayed(msgspec.Struct, frozen=True):
 def replay(trace: Trace, *, defect: str | None = None, on: str = On.CONTROLLED, device: str = "cpu") -> Replayed:
     """Replay a trace against the reference, or with a defect put back.
 
+    Under control a step that is refused decides nothing by itself: the rest runs on, and its end is the verdict. In real
+    time it is inconclusive, because the order that was to be tried was not.
+
     Args:
         device: where the worker computes, if ``on`` is "processes": "cpu" or "cuda".
 
     Raises:
         UsageError: the scenario, the defect, ``on`` or the device is wrong.
+        Inconclusive: something was not under control, or did not end.
     """
     if on not in list(On):
         raise UnknownName("place to replay on", on, list(On))
-    function, transparent = resolve(trace.scenario, defect)
-    if on == On.CONTROLLED and trace.origin is Origin.EXPLORED:
-        return _from_explored(trace, replay_explored(function, trace, transparent=transparent))
+    if on == On.CONTROLLED:
+        return _replay_controlled(trace, defect)
     if ":" in trace.scenario:
-        ...
+        return _replay_function(trace, defect, On(on))
     scenario = scenarios.find(trace.scenario)
     parts = scenario.parts(defect)
-    if on == On.CONTROLLED:
-        return _from_followed(trace, follow_model(trace, scenario, parts))
     if on == On.THREADS:
         return _from_real(On.THREADS, run_on_threads(scenario, parts, trace.steps))
     with WorkerHost() as host:
-        return _from_real(On.PROCESSES, run_on_processes(scenario, parts, trace.steps, device=device, host=host))
+        run = run_on_processes(scenario, parts, trace.steps, device=device, host=host)
+    return _from_real(On.PROCESSES, run)
 
 
-def follow_model(trace: Trace, scenario: Scenario, parts: Parts) -> Followed:
-    """Drive a scenario's code along a model's trace, its state compared with the model's after each step."""
-    with DrivenWorld(scenario, parts) as driven:
-        return follow(trace, driven, actions={action for _, action in scenario.steps})
+def _replay_controlled(trace: Trace, defect: str | None) -> Replayed:
+    function, transparent = resolve(trace.scenario, defect)
+    if trace.origin is Origin.EXPLORED:
+        return _from_explored(trace, replay_explored(function, trace, transparent=transparent))
+    scenario = scenarios.find(trace.scenario)
+    return _from_model(trace, follow_model(trace, scenario, scenario.parts(defect)))
 
 
-class DrivenWorld:
-    """A scenario under control, as conformance drives it; a context manager."""
+def _replay_function(trace: Trace, defect: str | None, on: On) -> Replayed:
+    resolve(trace.scenario, defect)
+    if on == On.PROCESSES:
+        raise UsageError(
+            f"'{trace.scenario}' is a function, and only scenarios of the table have workers. Use --on threads."
+        )
+    return _from_real(on, run_function(load_function(trace.scenario), trace.steps))
 
-    def __init__(self, scenario: Scenario, parts: Parts) -> None:
-        self._scenario = scenario
-        self._parts = parts
-        self._world: EngineWorld | None = None
-        self._stepper = Stepper(self._run, transparent=scenario.transparent)
 
-    def __enter__(self) -> DrivenWorld:
-        self._stepper.__enter__()
-        return self
+def _from_explored(trace: Trace, result: ReplayResult) -> Replayed:
+    left = "" if result.diverged is None else f" It left the trace: {result.diverged}."
+    return Replayed(
+        verdict=_judge(result.failure),
+        on=On.CONTROLLED,
+        followed=result.followed,
+        of=len(trace.steps),
+        summary=f"{result.followed} of {len(trace.steps)} steps ran as in the trace.{left} {_end(result.failure)}",
+        failure=result.failure,
+    )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stepper.__exit__(kind, error, trace)
 
-    def offers(self) -> Sequence[Offer]:
-        return self._stepper.offers()
+def _from_model(trace: Trace, followed: Followed) -> Replayed:
+    return Replayed(
+        verdict=_judge(followed.failure),
+        on=On.CONTROLLED,
+        followed=followed.steps,
+        of=len(trace.steps),
+        summary=followed.summary,
+        failure=followed.failure,
+    )
 
-    def take(self, task: str) -> None:
-        self._stepper.take(task)
 
-    def state(self) -> Mapping[str, object]:
-        assert self._world is not None, "a step of the model was taken, so the world has been built"
-        return self._world.project(self._stepper.runtime.pending)
+def _from_real(on: On, run: RealRun) -> Replayed:
+    conducted = run.conducted
+    left = "" if conducted.refusal is None else f" It left the trace: {conducted.refusal}."
+    return Replayed(
+        verdict=_judge(run.failure) if run.failure or conducted.whole else Verdict.INCONCLUSIVE,
+        on=on,
+        followed=conducted.followed,
+        of=conducted.of,
+        summary=f"{conducted.followed} of {conducted.of} steps ran in their turn.{left} {_end(run.failure)}",
+        failure=run.failure,
+    )
 
-    def finish(self) -> Failure | None:
-        self._stepper.finish()
-        return self._stepper.failure
 
-    def _run(self, rt: ControlledRuntime) -> object:
-        self._world = build(self._scenario, self._parts, rt)
-        return self._world.run()
+def _judge(failure: Failure | None) -> Verdict:
+    return Verdict.HOLDS if failure is None else Verdict.VIOLATED
+
+
+def _end(failure: Failure | None) -> str:
+    return "It ended well." if failure is None else f"It ended with {failure}."
