@@ -73,7 +73,7 @@ def _from_torch(value: torch.Tensor, path: str) -> Tensor:
         raise _cannot(path, kind, "what device.to_host(...) makes of it")
     if not dtypes.travels(dtype):
         raise _cannot(path, kind, "tensor.int_repr() and its scale, if it is quantised")
-    plain = value.detach().resolve_conj().resolve_neg().contiguous()
+    plain = value.resolve_conj().resolve_neg().contiguous()
     raw = plain.reshape(-1).view(torch.uint8).numpy()
     return Tensor(Framework.TORCH, dtype, tuple(value.shape), raw.data)
 

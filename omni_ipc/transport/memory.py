@@ -1,7 +1,7 @@
 """Anonymous shared memory: a sealed memfd, allocated and mapped in full before its first use.
 
-    create: memfd_create → ftruncate → posix_fallocate → seal → mmap      attach: inherited fd → size, seals → mmap
-              no name      no surprise   no SIGBUS later   no resize
+    create: memfd_create → posix_fallocate → seal → mmap populated      attach: inherited fd → size, seals → mmap
+              no name       no SIGBUS later   no resize  no page faults
 
 Nothing is left in /dev/shm whatever dies when: the memory goes with its last descriptor and mapping.
 """
@@ -47,8 +47,7 @@ class Segment:
         fd = -1
         try:
             fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-            os.ftruncate(fd, nbytes)
-            os.posix_fallocate(fd, 0, nbytes)
+            os.posix_fallocate(fd, 0, nbytes)  # sets the size too
             fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
             return cls(fd, nbytes, name)
         except OSError as error:

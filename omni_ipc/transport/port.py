@@ -38,7 +38,7 @@ class Port:
                 or this port was closed.
             FormatError: a lane's bytes disagree with the format (told once; the lane is left out from then on).
 
-        Points: Reader.Take.
+        Points: Reader.Look, Reader.Take, Bell.Park.
         """
         deadline = self._rt.now() + timeout
         while True:

@@ -118,6 +118,17 @@ def test_a_body_longer_than_what_is_published_is_refused() -> None:
         LaneReader(lane).take()
 
 
+def test_a_broken_lane_stays_broken() -> None:
+    """Also when its writer puts the bytes right: what was wrong once is not trusted again."""
+    lane = plain_lane(1024)
+    reader = publish(lane, (Kind.MESSAGE, 4, b""))
+    with pytest.raises(FormatError, match="flags: 4"):
+        reader.take()
+    publish(lane, (Kind.MESSAGE, BOTH, b""))
+    with pytest.raises(FormatError, match="flags: 4"):
+        reader.take()
+
+
 def test_a_gap_in_the_sequence_is_refused_and_never_skipped() -> None:
     """A lost record is an error for good: what follows it is not delivered as if nothing had been."""
     lane = plain_lane(1024)

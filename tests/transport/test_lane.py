@@ -273,6 +273,16 @@ def test_a_second_writer_on_one_lane_claims_the_same_place() -> None:
     assert writer.lane.counts() == (1, 1)
 
 
+def test_a_claim_for_which_the_room_is_gone_is_no_claim() -> None:
+    """Room is looked at again inside the claim: even a second writer never makes the first overwrite unread bytes."""
+    rt = _Interposed()
+    writer, reader = ends(256, rt=rt)
+    rt.before["Writer.Claim"] = lambda: [LaneWriter(writer.lane).send(b"x" * 48, timeout=0) for _ in range(4)]
+    with pytest.raises(Full):
+        writer.send(b"late", timeout=0)
+    assert drain(reader) == [b"x" * 48] * 4
+
+
 def test_nothing_is_visible_between_claim_and_publish() -> None:
     """A writer that stops there has published nothing."""
     rt = _Interposed()

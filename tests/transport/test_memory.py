@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
@@ -93,6 +94,17 @@ def test_a_full_machine_is_an_error_when_the_segment_is_made() -> None:
     """Not a SIGBUS when it is first written; and the half-made segment leaves nothing."""
     with pytest.raises(EnvironmentMissing, match=r"Segment 'big' of 1,048,576 bytes cannot be had: File too large"):
         Segment.create(1 << 20, name="big")
+
+
+def test_memory_that_cannot_be_allocated_in_full_is_no_segment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A size alone is not enough: every page is there before the segment is used."""
+
+    def no_space(fd: int, offset: int, nbytes: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", no_space)
+    with pytest.raises(EnvironmentMissing, match=r"cannot be had: No space left on device.*free -m"):
+        Segment.create(4096, name="big")
 
 
 def test_a_view_outlives_its_segment() -> None:

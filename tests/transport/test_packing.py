@@ -118,7 +118,7 @@ def test_an_array_that_is_not_contiguous_arrives_in_its_own_order() -> None:
         tensor[:, ::3],
         tensor[0].expand(2, 4),
     ]
-    sent += [imaginary.conj(), imaginary.conj().imag]
+    sent += [imaginary.conj(), imaginary.conj().imag, torch._neg_view(tensor)]
     arrived = travelled(sent)
     assert [item.tolist() for item in arrived] == [item.tolist() for item in sent]
 

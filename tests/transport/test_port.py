@@ -34,13 +34,19 @@ def test_a_busy_lane_does_not_keep_another_one_waiting() -> None:
 
 
 def test_a_receive_that_times_out_has_changed_nothing() -> None:
-    """Positions and counts are as before, and the next message arrives as if nobody had asked."""
-    port, (writer,) = plain_port("out")
-    words = [writer.lane.words.load(index) for index in range(64)]
+    """Positions, counts and doorbell are as before, and the next message arrives as if nobody had asked."""
+    _, (writer,) = plain_port("out")
+    doorbell = memoryview(bytearray(DOORBELL_BYTES))
+    port = Port(rt=RT, lanes=[LaneReader(writer.lane)], doorbell=create_doorbell(rt=RT, buffer=doorbell))
+
+    def state() -> list[object]:
+        return [bytes(doorbell), *map(writer.lane.words.load, range(64))]
+
+    before = state()
     for timeout in (0, 0.02, -1):
         with pytest.raises(Timeout, match="Nothing came on out within"):
             port.receive(timeout)
-    assert [writer.lane.words.load(index) for index in range(64)] == words
+    assert state() == before
     writer.send(b"body", timeout=0)
     assert receive(port, 0) == ("out", b"body")
 
@@ -98,16 +104,19 @@ class _LateSleeper(NativeRuntime):
         return Words()
 
 
-def test_a_message_that_comes_just_before_the_sleep_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader looks again after it has said that it sleeps."""
+def test_what_happens_just_before_the_sleep_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader looks again after it has said that it sleeps: for a message, and for the close of the port."""
     monkeypatch.setattr(bell, "LONGEST_SLEEP_S", 60.0)
     _, (writer,) = plain_port("out")
     rt = _LateSleeper()
     doorbell = create_doorbell(rt=rt, buffer=memoryview(bytearray(DOORBELL_BYTES)))
     port = Port(rt=RT, lanes=[LaneReader(writer.lane)], doorbell=doorbell)
-    rt.at_store.append(lambda: writer.send(b"late", timeout=0))
     before = time.monotonic()
+    rt.at_store.append(lambda: writer.send(b"late", timeout=0))
     assert receive(port, 30) == ("out", b"late")
+    rt.at_store.append(port.close)
+    with pytest.raises(PeerClosed):
+        port.receive(30)
     assert time.monotonic() - before < 15
 
 
