@@ -22,6 +22,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -51,8 +52,14 @@ def main() -> None:
     """Run the command line."""
     survive_readers()
     for request in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(request, signal.default_int_handler)  # clean up as on Ctrl-C
+        signal.signal(request, _interrupt)
     sys.exit(_end(lambda: app(prog_name="omni-ipc")))
+
+
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """Clean up as on Ctrl-C, also where that one is ignored, as in a shell's background."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def _command(*, example: str) -> Callable[[Callable[..., int]], Callable[..., NoReturn]]:
@@ -96,9 +103,9 @@ def _root(
 def check(
     models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[MODEL]...", help="A name or its front part: SplitMap, SplitMap/bug. Default: all."),
+        typer.Argument(metavar="MODEL", help="A name or its front part: SplitMap, SplitMap/bug. Default: all."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs of TLC at a time; each takes up to 1 GiB.")] = 2,
+    jobs: Annotated[int, typer.Option(help="Runs of TLC at a time; each takes up to 1 GiB.")] = 2,
     json: Json = None,
 ) -> int:
     """Check models with TLC against what the manifest expects of each."""
@@ -112,11 +119,11 @@ def check(
             progress=lambda model, done, total: show_progress(model.model if model else "starting TLC", done, total),
         )
     code = ExitCode(checked.verdict.exit_code)
-    out.write("check", code, checked)
     lines = [(sign(m.verdict), m.model, _described(m.reason, f"within {m.bounds}")) for m in checked.models]
     out.say(table(("", "model", "what TLC found"), lines))
     expected = sum(model.verdict is Verdict.BOUNDED for model in checked.models)
     out.say("", f"{expected} of {counted(len(lines), 'model')} as expected")
+    out.write("check", code, checked)
     return code
 
 
@@ -152,17 +159,18 @@ def explore(
                 f"{counted(now.schedules, 'schedule')} of {scenario}", now.schedules, runs
             ),
         )
-    saved = _save(report.trace, save) if save and report.trace else None
     code = ExitCode(report.verdict.exit_code)
-    out.write("explore", code, report)
-    out.say(verdict_line(_named(scenario, defect), report.verdict, report.reason), effort_line(report))
+    reason = report.reason.removesuffix(f": {report.failure}")  # it is told below
+    out.say(verdict_line(_named(scenario, defect), report.verdict, reason), effort_line(report))
     if report.trace:
         out.say("", render(report.trace, width=out.width))
     elif report.failure:
         out.say("", explain(report.failure))
-    if saved:
+    if report.trace and save:
+        saved = _save(report.trace, save)
         command = ["omni-ipc", "replay", str(saved), *(["--defect", defect] if defect else [])]
         out.say("", f"replay it: {shlex.join(command)}")
+    out.write("explore", code, report)
     return code
 
 
@@ -182,10 +190,10 @@ def replay(
     with progress(f"replaying {trace.name} on {on}"):
         replayed = replaying.replay(given, defect=defect, on=on, device=device)
     code = ExitCode(replayed.verdict.exit_code)
-    out.write("replay", code, replayed)
     out.say(verdict_line(_named(given.scenario, defect), replayed.verdict, replayed.summary))
     if replayed.failure:
         out.say("", explain(replayed.failure))
+    out.write("replay", code, replayed)
     return code
 
 
@@ -198,8 +206,8 @@ def show(
     """Show a trace: one column a task, one row a step."""
     out = Output(json)
     given = Trace.load(trace)
-    out.write("show", ExitCode.AS_CLAIMED, given)
     out.say(heading(given), "", render(given, width=out.width, full=full))
+    out.write("show", ExitCode.AS_CLAIMED, given)
     return ExitCode.AS_CLAIMED
 
 
@@ -222,7 +230,6 @@ def demo(
             ),
         )
     code = ExitCode(shown.verdict.exit_code)
-    out.write("demo", code, shown)
     for race in DEFECTS:
         cells = [cell for cell in shown.cells if cell.race == race]
         out.say(
@@ -235,6 +242,7 @@ def demo(
         "",
         f"{expected} of {counted(len(shown.cells), 'cell')} as expected, on {shown.device}, in {shown.seconds:.0f} s",
     )
+    out.write("demo", code, shown)
     return code
 
 
@@ -250,13 +258,13 @@ def doctor(json: Json = None) -> int:
             findings.append(finding)
             show_progress(f"looked at {finding.subject}", len(findings), None)
     code = ExitCode.AS_CLAIMED if works(findings) else ExitCode.USAGE
-    out.write("doctor", code, findings)
     styles = {Health.OK: "green", Health.DEGRADED: "yellow", Health.MISSING: "red"}
     lines = [
         (f.subject, Text(f.health, styles[f.health]), _described(f.found, *([f"→ {f.remedy}"] if f.remedy else [])))
         for f in findings
     ]
     out.say(table(("", "", "found, and what to do"), lines))
+    out.write("doctor", code, findings)
     return code
 
 

@@ -117,7 +117,7 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
             raise UsageError(f"The trace '{path}' is empty. Make it anew: omni-ipc explore SCENARIO --save DIR.")
         try:
             header = msgspec.json.decode(data, type=dict[str, Any])
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise UsageError(f"The trace '{path}' is not whole JSON ({error}). Restore it, or make it anew.") from None
         if header.get("format") != "omni-ipc-trace":
             raise UsageError(f'\'{path}\' is JSON, but no trace of omni-ipc: it lacks "format": "omni-ipc-trace".')
@@ -154,16 +154,19 @@ def write_atomically(path: Path, data: bytes) -> Path:
     Raises:
         UsageError: it cannot be written (full disk, no permission, ...); nothing half-written stays behind.
     """
+    target = Path(os.path.realpath(path))  # a link stays one
     temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if target.exists() and not target.is_file():
+            raise UsageError(f"Cannot write '{path}': it is no regular file. Choose another path.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as error:
         raise UsageError(
             f"Cannot write '{path}': {error.strerror}. Free some space there, or choose another folder."

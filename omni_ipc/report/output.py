@@ -15,6 +15,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from omni_ipc.errors import UsageError
 from omni_ipc.records import write_atomically
 
 ShowProgress = Callable[[str, int, int | None], None]
@@ -25,13 +26,21 @@ class Output:
     """What one command says.
 
     Args:
-        json: the file for the machine-readable result, or "-": then standard output is for machines alone, and people
-            read standard error.
+        json: the file for the machine-readable result, or "-": from then on standard output is for machines alone, and
+            what else is printed, by a user's scenario too, goes to standard error.
+
+    Raises:
+        UsageError: standard output is closed, and yet machines are to read it.
     """
 
     def __init__(self, json: str | None) -> None:
         self._json = json
-        self._console = Console(stderr=json == "-", highlight=False, soft_wrap=False)
+        self._machine = sys.stdout
+        if json == "-":
+            if sys.stdout is None:
+                raise UsageError("Standard output is closed, so '--json -' reaches nobody. Open it, or name a file.")
+            sys.stdout = sys.stderr
+        self._console = Console(highlight=False)
 
     @property
     def width(self) -> int:
@@ -39,12 +48,12 @@ class Output:
         return self._console.width
 
     def say(self, *parts: RenderableType) -> None:
-        """Print for people."""
+        """Print for people; plain strings are left in one line, so that a command can be copied."""
         for part in parts:
-            self._console.print(part, markup=False)
+            self._console.print(part, markup=False, soft_wrap=isinstance(part, str))
 
     def write(self, command: str, exit_code: int, result: Any) -> None:
-        """Write the result for machines, if they asked for one; call it before anything is said.
+        """Write the result for machines, if they asked for one; call it last: if it fails, people know the result.
 
         Raises:
             UsageError: the file cannot be written; nothing half-written stays behind.
@@ -54,7 +63,8 @@ class Output:
         document = {"command": command, "exit_code": int(exit_code), "result": result}
         data = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
         if self._json == "-":
-            sys.stdout.write(data.decode())
+            self._machine.write(data.decode())
+            self._machine.flush()
         else:
             write_atomically(Path(self._json), data)
 

@@ -1,4 +1,4 @@
-"""A trace as text: one column a task, one row a step, and below it what went wrong and where each task stood.
+"""A trace as text: one column a task, one row a step, and below it what went wrong and the last step of each task.
 
       # │ left      │ right
     ────┼───────────┼───────────
@@ -48,11 +48,11 @@ def render(trace: Trace, *, width: int, full: bool = False) -> RenderableType:
             between them becomes a count.
     """
     rows = rows_of(trace, full=full)
-    parts: list[RenderableType] = [_lanes(rows, width) or _listing(rows)]
+    parts: list[RenderableType] = [_lanes(rows, width) or _listing(rows), ""] if rows else []
     if trace.failure is not None:
-        parts += ["", explain(trace.failure)]
+        parts.append(explain(trace.failure))
     if any(step.where for step in trace.steps):
-        parts += ["", "where each task stood last", Padding(_last_places(trace.steps), (0, 0, 0, 2))]
+        parts += ["", "the last step of each task", Padding(_last_places(trace.steps), (0, 0, 0, 2))]
     return Group(*parts)
 
 

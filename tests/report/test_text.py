@@ -42,7 +42,7 @@ lost wake-up: it waits, and nobody is left to wake it (task
 consumer, outputs.py:88 in wait)
   consumer waits for the future of a
 
-where each task stood last
+the last step of each task
   pump      queue.get      pump.py:31 in run
   consumer  Consumer.Wait  outputs.py:88 in wait
 """
@@ -92,6 +92,7 @@ def test_a_step_shows_what_it_changed_in_the_state() -> None:
         "    │              │ pump.output: none → a\n"
         "  2 │ Pump.Deliver │ pump.at: holding → idle\n"
         "    │              │ pump.output: a → none\n"
+        "\n"
     )
 
 
@@ -108,6 +109,7 @@ def test_of_a_long_trace_the_regions_and_last_steps_are_shown() -> None:
         "▸ 31 │ queue.get  │\n"
         "▸ 32 │            │ Right.End\n"
         "  33 │            │ lock.acquire\n"
+        "\n"
     )
     assert _drawn(trace, width=60, full=True).count("queue.get") == len(between)
 
@@ -120,6 +122,13 @@ def test_a_very_long_trace_shows_its_ends() -> None:
     assert "… │ 950 steps" in drawn
     assert "turn=10\n" not in drawn
     assert "turn=960\n" in drawn
+
+
+def test_a_trace_without_steps_shows_its_failure() -> None:
+    """A scenario may fail before anything concurrent happens."""
+    failure = Failure(FailureKind.EXCEPTION, "ValueError: mine")
+    trace = Trace(version=1, scenario="mine", origin=Origin.EXPLORED, steps=(), failure=failure)
+    assert _drawn(trace, width=60) == "exception: ValueError: mine\n"
 
 
 def test_the_heading_says_what_the_trace_is_of() -> None:
