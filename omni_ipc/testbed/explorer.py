@@ -139,7 +139,7 @@ class _Search:
     def _explain(self, run: Run, failure: Failure) -> Report:
         """Confirm a failure by running its schedule twice more, and shrink it."""
         first, second = self.runner.record(run.order), self.runner.record(run.order)
-        if any(again.failure is None or shape(again.failure) != shape(failure) for again in (first, second)):
+        if first.failure is None or first.failure != second.failure or shape(first.failure) != shape(failure):
             raise Inconclusive(
                 f"Uncontrolled nondeterminism: a schedule failed ({failure}), and run again it "
                 f"came to {first.failure or 'a good end'}, and then to {second.failure or 'a good end'}. "

@@ -13,7 +13,8 @@ from omni_ipc.testbed.where import is_ours, locate, locate_error
 if TYPE_CHECKING:
     from omni_ipc.testbed.kernel import Kernel
 
-_NUMBER = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?")
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def describe_error(task: Task, error: BaseException) -> Failure:
@@ -22,7 +23,7 @@ def describe_error(task: Task, error: BaseException) -> Failure:
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return Failure(
         kind=FailureKind.EXCEPTION,
-        message=text,
+        message=_ADDRESS.sub("", text),  # so that the same failure has the same text in every run
         task=task.name,
         where=locate_error(error.__traceback__),
         details=tuple(line.rstrip() for line in traceback.format_list(shown)),
@@ -69,7 +70,7 @@ def describe_livelock(kernel: Kernel) -> Failure:
 
 
 def shape(failure: Failure) -> tuple[FailureKind, str]:
-    """Return what two failures must share to count as the same one: kind and message, but for numbers and addresses."""
+    """Return what two failures must share to count as the same one: kind and message, but for numbers."""
     return failure.kind, _NUMBER.sub("#", failure.message)
 
 
@@ -90,6 +91,8 @@ def _stuck(kind: FailureKind, tasks: list[Task], why: str, kernel: Kernel) -> Fa
 
 
 def _deadlock(cycle: list[Task]) -> Failure:
+    oldest = min(range(len(cycle)), key=lambda place: cycle[place].index)
+    cycle = cycle[oldest:] + cycle[:oldest]  # the same text, whoever closed it
     return Failure(
         kind=FailureKind.DEADLOCK,
         message="; ".join(f"'{task.name}' waits for {_reason(task)}" for task in cycle),

@@ -11,6 +11,7 @@ import msgspec
 
 from omni_ipc.testbed import STRATEGIES, ControlledRuntime
 from omni_ipc.testbed.failures import shape
+from omni_ipc.testbed.objects.task import ControlledTask
 from omni_ipc.testbed.orders import signature
 from omni_ipc.testbed.runner import Runner
 from tests.testbed.kernels import Counter
@@ -29,6 +30,8 @@ class World:
         self.future = rt.future()
         self.event = rt.event()
         self.condition = rt.condition()
+        self.narrow = rt.condition(self.locks[0])
+        self.tasks: list[ControlledTask] = []
         self.semaphore = rt.semaphore(1)
         self.words = rt.words(memoryview(bytearray(16)))
         self.shared = Counter()
@@ -63,6 +66,32 @@ class World:
     def wait(self, timeout: float | None) -> object:
         with self.condition:
             return self.condition.wait(timeout)
+
+    def wait_narrow(self) -> object:
+        with self.narrow:
+            return self.narrow.wait(timeout=1.0)
+
+    def notify_narrow(self) -> object:
+        with self.rt.region("Notify", self.narrow):
+            self.narrow.notify_all()
+            self.shared.value += 1
+        return None
+
+    def get_in_region(self) -> object:
+        with self.rt.region("Get"):
+            self.shared.value += 1
+            return self.queue.get(timeout=1.0)
+
+    def put_in_region(self) -> object:
+        with self.rt.region("Put", self.locks[0]):
+            return self.queue.put(3, timeout=1.0)
+
+    def join_last(self) -> object:
+        try:
+            self.tasks[-1].join(timeout=1.0)
+        except RuntimeError:
+            return "that is me"
+        return self.tasks[-1].is_alive()
 
     def notify(self) -> object:
         with self.condition:
@@ -105,6 +134,12 @@ ACTIONS: dict[str, Callable[[World], object]] = {
     "wait": lambda world: world.wait(None),
     "wait 1 s": lambda world: world.wait(1.0),
     "notify": World.notify,
+    "wait narrow": World.wait_narrow,
+    "notify narrow": World.notify_narrow,
+    "get in region": World.get_in_region,
+    "put in region": World.put_in_region,
+    "last alive": lambda world: world.tasks[-1].is_alive(),
+    "join last": World.join_last,
     "bell": World.bell,
     "listen": lambda world: world.words.wait(0, 0, timeout=1.0),
     "pause": World.pause,
@@ -112,12 +147,24 @@ ACTIONS: dict[str, Callable[[World], object]] = {
 }
 
 
+THEMES = (
+    ("increment", "decide", "guarded 0", "guarded 1", "call back"),
+    ("nest 0", "nest 1", "guarded 0", "try lock", "timed lock", "pause", "now"),
+    ("put", "put 1 s", "get", "get 1 s", "get now", "size", "get in region", "put in region"),
+    ("resolve", "cancel", "result", "result 1 s", "call back"),
+    ("set", "clear", "is set", "await", "await 1 s"),
+    ("wait", "wait 1 s", "notify", "wait narrow", "notify narrow", "try lock"),
+    ("bell", "listen", "decide", "increment"),
+    ("last alive", "join last", "now", "pause", "increment"),
+)
+
+
 def draw(seed: int) -> Program:
-    """Draw a program of two or three tasks, small enough for brute force."""
+    """Draw a program of two or three tasks, small enough for brute force, that meet at one or two objects."""
     chance = random.Random(seed)
-    few = chance.sample(sorted(ACTIONS), k=6)  # so that tasks meet
-    sizes = chance.choice([(1, 1), (2, 1), (2, 2), (1, 1, 1), (2, 1, 1), (3, 1)])
-    return tuple(tuple(chance.choice(few) for _ in range(size)) for size in sizes)
+    actions = (*chance.choice(THEMES), *chance.choice(THEMES))
+    sizes = chance.choice([(1, 1), (2, 1), (2, 2), (3, 1), (1, 1, 1), (2, 1, 1)])
+    return tuple(tuple(chance.choice(actions) for _ in range(size)) for size in sizes)
 
 
 def scenario_of(program: Program) -> Callable[[ControlledRuntime], object]:
@@ -135,11 +182,9 @@ def scenario_of(program: Program) -> Callable[[ControlledRuntime], object]:
                     into.append(type(error).__name__)
 
         with rt.region("Start"):
-            tasks = [
-                rt.spawn(perform, actions, into, name=f"t{number}")
-                for number, (actions, into) in enumerate(zip(program, seen, strict=True))
-            ]
-        for task in tasks:
+            for number, (actions, into) in enumerate(zip(program, seen, strict=True)):
+                world.tasks.append(rt.spawn(perform, actions, into, name=f"t{number}"))
+        for task in world.tasks:
             task.join()
         return seen, world.shared.value, rt.now()
 

@@ -154,8 +154,7 @@ def test_a_full_queue_holds_its_writer_up() -> None:
                 log.append(f"put {item}")
 
         writer = rt.spawn(write, name="writer")
-        for _ in range(2):
-            log.append(f"got {queue.get()}")
+        log.extend(f"got {queue.get()}" for _ in range(2))
         writer.join()
         return ", ".join(log)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
@@ -21,25 +21,57 @@ class DefaultOrder:
         return default_choice(kernel, enabled)
 
 
-class Deviations:
-    """The default order but for some steps.
-
-    Args:
-        wanted: step -> index of the task to take it; disregarded where that task cannot go on.
+class Deviating:
+    """The default order, except where a subclass wants something else.
 
     Attributes:
-        made: the steps at which the run did deviate.
+        made: step -> index of the task that took it out of the default order.
     """
 
-    def __init__(self, wanted: Mapping[int, int]) -> None:
-        self._wanted = wanted
+    def __init__(self) -> None:
         self.made: dict[int, int] = {}
 
     def choose(self, kernel: Kernel, enabled: list[Task]) -> Task:
         usual = default_choice(kernel, enabled)
-        wanted = self._wanted.get(kernel.depth)
-        for task in enabled:
-            if task.index == wanted and task is not usual:
-                self.made[kernel.depth] = task.index
-                return task
-        return usual
+        chosen = self._wanted(kernel, enabled) or usual
+        if chosen is not usual:
+            self.made[kernel.depth] = chosen.index
+        return chosen
+
+    def _wanted(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
+        raise NotImplementedError
+
+
+class Deviations(Deviating):
+    """Deviates at given steps.
+
+    Args:
+        wanted: step -> index of the task to take it; disregarded where that task cannot go on.
+    """
+
+    def __init__(self, wanted: Mapping[int, int]) -> None:
+        super().__init__()
+        self._at = wanted
+
+    def _wanted(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
+        index = self._at.get(kernel.depth)
+        return next((task for task in enabled if task.index == index), None)
+
+
+class Sequenced(Deviating):
+    """Lets tasks take steps in a given sequence, then in the default order.
+
+    Args:
+        order: indices of tasks; one that cannot go on when it is its turn is passed over.
+    """
+
+    def __init__(self, order: Iterable[int]) -> None:
+        super().__init__()
+        self._order = iter(order)
+
+    def _wanted(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
+        for index in self._order:
+            for task in enabled:
+                if task.index == index:
+                    return task
+        return None

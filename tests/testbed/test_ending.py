@@ -1,0 +1,198 @@
+"""The end of a run: nothing is left of it, however it ends."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import weakref
+
+import greenlet
+import pytest
+
+from omni_ipc.records import Verdict
+from omni_ipc.testbed import ControlledRuntime, Stepper, explore
+from omni_ipc.testbed.tasks import Carrier
+from tests.testbed.kernels import independent
+
+
+def carriers() -> int:
+    """Count the greenlets of the testbed that are alive."""
+    gc.collect()
+    return sum(isinstance(item, Carrier) and not item.greenlet.dead for item in gc.get_objects())
+
+
+def test_runs_leave_no_greenlet_and_no_world_behind() -> None:
+    """Also those that are cut short, fail, or leave tasks waiting."""
+    worlds: list[weakref.ref[object]] = []
+
+    class World:
+        pass
+
+    def scenario(rt: ControlledRuntime) -> None:
+        world = World()
+        worlds.append(weakref.ref(world))
+        never = rt.future()
+
+        def wait() -> object:
+            return world, never.result()
+
+        for name in "abc":
+            rt.spawn(wait, name=name)
+
+    before = carriers()
+    explore(scenario)
+    explore(independent(3, 2))
+    explore(independent(2, 3), strategy="brute-force", runs=3)
+    with Stepper(independent(2, 2)) as stepper:
+        stepper.take("main")
+    assert carriers() == before
+    assert [ref() for ref in worlds if ref() is not None] == []
+
+
+def test_many_runs_use_no_more_memory_than_few() -> None:
+    """The number of objects does not grow with the number of runs."""
+    explore(independent(3, 3), strategy="random", runs=100)
+    gc.collect()
+    before = len(gc.get_objects())
+    explore(independent(3, 3), strategy="random", runs=3_000)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 200
+
+
+def test_cleaning_up_runs_when_a_run_ends_early() -> None:
+    """Each waiting task is unwound: its `finally` runs, and its locks are no trouble."""
+    cleaned: list[str] = []
+
+    def scenario(rt: ControlledRuntime) -> None:
+        lock = rt.lock()
+        never = rt.event()
+
+        def wait(name: str) -> None:
+            try:
+                with lock if name == "a" else rt.region("Wait"):
+                    never.wait()
+            finally:
+                cleaned.append(name)
+
+        for name in "ab":
+            rt.spawn(wait, name, name=name)
+        raise AssertionError("over")
+
+    assert explore(scenario).verdict is Verdict.VIOLATED
+    assert set(cleaned) == {"a", "b"}
+
+
+def test_code_that_catches_everything_once_is_unwound_all_the_same() -> None:
+    """A pump that survives its errors ends at its next point."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        never = rt.queue()
+        seen: list[str] = []
+
+        def pump() -> None:
+            while len(seen) < 50:
+                try:
+                    never.get()
+                except BaseException as error:
+                    seen.append(type(error).__name__)
+
+        rt.spawn(pump, name="pump")
+        raise AssertionError("over")
+
+    report = explore(scenario)
+    assert report.verdict is Verdict.VIOLATED
+    assert report.failure is not None
+    assert report.failure.message == "AssertionError: over"
+
+
+def test_code_that_catches_everything_for_ever_is_named() -> None:
+    """It cannot be unwound, so nothing is claimed; the reason tells task, line and remedy."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        never = rt.queue()
+
+        def pump() -> None:
+            while True:
+                try:
+                    never.get()
+                except BaseException:
+                    continue
+
+        rt.spawn(pump, name="pump")
+        raise AssertionError("over")
+
+    report = explore(scenario)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert report.reason.startswith("Task 'pump' goes on after its run has ended (test_ending.py:")
+    assert "Catch Exception" in report.reason
+
+
+@pytest.mark.parametrize("catching", [(), (BaseException,)])
+def test_ctrl_c_ends_the_exploration(catching: tuple[type[BaseException], ...]) -> None:
+    """It propagates out of explore, is not swallowed by code under test, and leaves nothing."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        def work() -> None:
+            try:
+                signal.raise_signal(signal.SIGINT)
+                rt.event().set()
+            except catching:
+                pass
+            rt.event().set()
+
+        rt.spawn(work, name="worker")
+        rt.event().wait()
+
+    before = carriers()
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        explore(scenario)
+    assert carriers() == before
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_ctrl_c_between_runs_ends_the_exploration() -> None:
+    """As when it comes while progress is told."""
+
+    def interrupt(progress: object) -> None:
+        raise KeyboardInterrupt
+
+    before = carriers()
+    with pytest.raises(KeyboardInterrupt):
+        explore(independent(4, 4), strategy="brute-force", progress=interrupt)
+    assert carriers() == before
+
+
+def test_a_task_starts_without_the_context_of_an_earlier_one() -> None:
+    """Carriers are used again; context variables are not."""
+    import contextvars
+
+    variable = contextvars.ContextVar("variable", default="unset")
+
+    def scenario(rt: ControlledRuntime) -> str:
+        seen: list[str] = []
+
+        def work() -> None:
+            seen.append(variable.get())
+            variable.set("set")
+
+        for name in "ab":
+            rt.spawn(work, name=name).join()
+        return ",".join(seen)
+
+    assert explore(scenario).outcomes == ("'unset,unset'",)
+
+
+def test_objects_of_a_run_that_is_over_do_not_wait() -> None:
+    """A generator that is closed by the garbage collector after its run may still release its locks."""
+    locks = []
+
+    def scenario(rt: ControlledRuntime) -> None:
+        lock = rt.lock()
+        locks.append(lock)
+        lock.acquire()
+
+    explore(scenario)
+    locks[0].release()
+    assert locks[0].acquire(blocking=False)
+    assert greenlet.getcurrent().parent is None

@@ -1,0 +1,126 @@
+"""What an exploration claims, and what it refuses."""
+
+from __future__ import annotations
+
+import functools
+from math import comb
+
+import pytest
+
+from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.records import Verdict
+from omni_ipc.testbed import STRATEGIES, ControlledRuntime, Progress, explore
+from tests.testbed.kernels import independent, lost_update, philosophers
+
+
+def test_an_exhausted_search_holds_and_says_what_it_rests_on() -> None:
+    """All schedules, or all orders of conflicting steps."""
+    brute = explore(independent(2, 5), strategy="brute-force")
+    assert (brute.verdict, brute.reason) == (Verdict.HOLDS, "all 252 schedules")
+    reduced = explore(lost_update)
+    assert (reduced.verdict, reduced.strategy) == (Verdict.HOLDS, "depth-first")
+    assert reduced.reason.startswith("all 4 orders of conflicting steps (")
+
+
+def test_a_budget_of_runs_is_told_with_its_number() -> None:
+    """Without exhaustion nothing is claimed to hold."""
+    report = explore(independent(2, 5), strategy="brute-force", runs=100)
+    assert report.verdict is Verdict.BOUNDED
+    assert report.schedules == 100
+    assert report.reason == "100 schedules of brute-force, and more are left: runs was 100"
+
+
+def test_a_budget_that_is_just_enough_is_exhaustion() -> None:
+    """The last run may be the last that there is."""
+    assert explore(independent(2, 2), strategy="brute-force", runs=comb(4, 2)).verdict is Verdict.HOLDS
+
+
+def test_a_budget_of_seconds_is_told() -> None:
+    """At least one schedule is run."""
+    report = explore(independent(5, 5), strategy="brute-force", seconds=0.001)
+    assert report.verdict is Verdict.BOUNDED
+    assert report.reason.endswith("seconds was 0.001")
+    assert report.schedules >= 1
+
+
+def test_a_random_walk_never_claims_that_something_holds() -> None:
+    """Its reason tells how many runs, and the seed."""
+    report = explore(independent(1, 1), strategy="random", runs=20, seed=7)
+    assert (report.verdict, report.reason) == (Verdict.BOUNDED, "20 runs of a random walk, seed 7")
+
+
+def test_a_random_walk_ends_without_a_budget() -> None:
+    """There is a default number of runs."""
+    assert explore(independent(1, 1), strategy="random").reason == "2,000 runs of a random walk, seed 0"
+
+
+def test_a_seed_decides_what_is_found() -> None:
+    """The same seed finds the same failure after the same number of runs."""
+    reports = [explore(philosophers, strategy="random", seed=5) for _ in range(2)]
+    assert reports[0].trace == reports[1].trace
+    assert reports[0].schedules == reports[1].schedules
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_each_strategy_finds_the_deadlock(strategy: str) -> None:
+    """The report names the schedule, the failure, the defect and the scenario."""
+    report = explore(philosophers, strategy=strategy, name="phil", defect="two orders")
+    assert report.verdict is Verdict.VIOLATED
+    assert report.trace is not None
+    assert (report.trace.scenario, report.trace.defect) == ("phil", "two orders")
+    assert report.reason.startswith(f"schedule {report.schedules} of ")
+    assert "deadlock" in report.reason
+
+
+@pytest.mark.parametrize("budget", [{"runs": 0}, {"runs": -1}, {"seconds": 0.0}, {"seconds": -1.0}, {"max_steps": 0}])
+def test_a_budget_of_nothing_is_refused(budget: dict[str, int]) -> None:
+    """An exploration that runs nothing would claim nothing."""
+    with pytest.raises(UsageError, match=f"{next(iter(budget))} must be positive"):
+        explore(philosophers, **budget)  # type: ignore[arg-type]
+
+
+def test_an_unknown_strategy_is_refused_with_the_nearest() -> None:
+    """A typo is corrected."""
+    with pytest.raises(UnknownName, match="Did you mean 'depth-first'"):
+        explore(philosophers, strategy="deep-first")
+
+
+@pytest.mark.parametrize("scenario", [None, "name", lambda: None, lambda rt, other: None])
+def test_what_is_no_scenario_is_refused(scenario: object) -> None:
+    """A scenario can be called with one argument."""
+    with pytest.raises(UsageError, match="one argument"):
+        explore(scenario)  # type: ignore[arg-type]
+
+
+def test_arguments_may_be_bound_beforehand() -> None:
+    """A partial is a scenario."""
+
+    def scenario(rt: ControlledRuntime, *, value: int) -> int:
+        return value
+
+    assert explore(functools.partial(scenario, value=3)).outcomes == ("3",)
+
+
+def test_progress_is_told_from_time_to_time() -> None:
+    """Numbers only grow."""
+    told: list[Progress] = []
+    explore(independent(4, 4), strategy="brute-force", seconds=0.7, progress=told.append)
+    assert told
+    assert [progress.schedules for progress in told] == sorted(progress.schedules for progress in told)
+    assert told[-1].steps > told[-1].schedules
+
+
+def test_names_of_living_tasks_are_unique() -> None:
+    """A second task of the same name is refused while the first one lives."""
+
+    def scenario(rt: ControlledRuntime) -> str:
+        event = rt.event()
+        first = rt.spawn(event.wait, name="worker")
+        with pytest.raises(ValueError, match="worker"):
+            rt.spawn(event.wait, name="worker")
+        event.set()
+        first.join()
+        rt.spawn(event.wait, name="worker").join()
+        return "again"
+
+    assert set(explore(scenario).outcomes) == {"'again'"}
