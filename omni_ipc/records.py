@@ -10,6 +10,7 @@ import contextlib
 import enum
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,18 @@ Field = str | int | bool
 
 
 class Verdict(enum.StrEnum):
-    """What an exploration or a check may say, and nothing beyond it."""
+    """What an exploration or a replay may say, and nothing beyond it."""
 
     HOLDS = "holds"  # every schedule was run, under control, and none failed
     BOUNDED = "bounded"  # none failed among those run; the bound is told
     VIOLATED = "violated"  # at least one failed; it is told which
+    DIVERGED = "diverged"  # a replay left the trace on the code that it was recorded on; it is told where
     INCONCLUSIVE = "inconclusive"  # something was not under control; it is told what
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a command that ends with this verdict: 0 as claimed, 1 violated, 3 inconclusive."""
-        return {Verdict.VIOLATED: 1, Verdict.INCONCLUSIVE: 3}.get(self, 0)
+        """Exit code of a command with this verdict: 0 as claimed, 1 violated or diverged, 3 inconclusive."""
+        return {Verdict.VIOLATED: 1, Verdict.DIVERGED: 1, Verdict.INCONCLUSIVE: 3}.get(self, 0)
 
 
 class Origin(enum.StrEnum):
@@ -63,6 +65,11 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     fields: dict[str, Field] = {}
     where: str | None = None  # "outputs.py:88 in deliver"
     state: dict[str, Any] | None = None  # after the step; values as in ITF ("#set", "#map", "#tup")
+
+    def fits(self, action: str, fields: Mapping[str, Field]) -> bool:
+        """Tell whether an operation is this step: the same action, and no field that both name differs."""
+        common = self.fields.keys() & fields.keys()
+        return self.action == action and all(self.fields[name] == fields[name] for name in common)
 
     def __str__(self) -> str:
         fields = ", ".join(f"{name}={value}" for name, value in self.fields.items())

@@ -35,8 +35,8 @@ class Offer(Protocol):
         """What a task that is not enabled waits for."""
 
     @property
-    def where(self) -> str:
-        """The place in the code: "outputs.py:88 in deliver"."""
+    def where(self) -> str | None:
+        """The place in the code, "outputs.py:88 in deliver", if it is known."""
 
 
 class Driven(Protocol):
@@ -99,16 +99,20 @@ class Followed(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """One or two sentences: how far, where it departed, how it ended."""
-        end = f"It ended with {self.failure}." if self.failure else "It ended well."
+        """Two sentences: how far it went and where it departed; how it ended."""
+        return f"{self.way} It ended {f'with {self.failure}' if self.failure else 'well'}."
+
+    @property
+    def way(self) -> str:
+        """One sentence: how far, and where it departed."""
         if self.refusal is not None:
             where = f" at {self.refusal.where}" if self.refusal.where else ""
-            return f"Step {self.refusal.step}, {self.refusal.wanted}, was refused{where}: {self.refusal.why}. {end}"
+            return f"Step {self.refusal.step}, {self.refusal.wanted}, was refused{where}: {self.refusal.why}."
         if self.departure is not None:
             first = self.departure.differences[0]
             where = f"step {self.departure.step} at {self.departure.where}"
-            return f"All {self.steps} steps ran, but after {where} {first}. {end}"
-        return f"All {self.steps} steps ran, with the state of the model after each. {end}"
+            return f"All {self.steps} steps ran, but after {where} {first}."
+        return f"All {self.steps} steps ran, with the state of the model after each."
 
 
 def follow(trace: Trace, driven: Driven, *, actions: Collection[str], internal_steps: int = 1000) -> Followed:
@@ -122,7 +126,7 @@ def follow(trace: Trace, driven: Driven, *, actions: Collection[str], internal_s
     refusal = departure = None
     for number, step in enumerate(trace.steps, start=1):
         try:
-            where = _reach(step, driven, frozenset(actions), internal_steps).where
+            where = _reach(step, driven, frozenset(actions), internal_steps).where or "an unknown line"
         except _Refused as refused:
             refusal = Refusal(number, step, refused.why, refused.where)
             break
@@ -147,7 +151,7 @@ def _reach(step: Step, driven: Driven, actions: Collection[str], internal_steps:
     for _ in range(internal_steps):
         offers = sorted(driven.offers(), key=lambda offer: offer.task != step.task)
         wanted = offers[0] if offers and offers[0].task == step.task else None
-        matches = wanted is not None and _matches(wanted, step)
+        matches = wanted is not None and step.fits(wanted.action, wanted.fields)
         if wanted is not None and matches and wanted.enabled:
             return wanted
         internal = next((offer for offer in offers if offer.enabled and offer.action not in actions), None)
@@ -156,12 +160,6 @@ def _reach(step: Step, driven: Driven, actions: Collection[str], internal_steps:
             raise _Refused(_reason(wanted, step), wanted.where if wanted else None)
         driven.take(internal.task)
     raise _Refused(f"it did not come within {internal_steps} operations that the model does not speak of", None)
-
-
-def _matches(offer: Offer, step: Step) -> bool:
-    """Same action, and no field that both have differs: code may tell more than the model, or less."""
-    common = offer.fields.keys() & step.fields.keys()
-    return offer.action == step.action and all(offer.fields[name] == step.fields[name] for name in common)
 
 
 def _reason(offer: Offer | None, step: Step) -> str:

@@ -126,8 +126,9 @@ class Conductor:
         if self._followed == len(self._steps):
             self._set_free()
             return
+        step = self._steps[self._followed]
         for arrival, connection in self._waiting:
-            if _matches(self._steps[self._followed], arrival):
+            if arrival.task == step.task and step.fits(arrival.action, arrival.fields):
                 self._waiting.remove((arrival, connection))
                 self._going = (arrival.ticket, connection)
                 _tell(connection, Go(arrival.ticket))
@@ -172,13 +173,6 @@ class _Listener:
 
 
 _DECODER = msgspec.json.Decoder(Arrive | Done)
-
-
-def _matches(step: Step, arrival: Arrive) -> bool:
-    common = step.fields.keys() & arrival.fields.keys()
-    return (step.task, step.action) == (arrival.task, arrival.action) and all(
-        step.fields[name] == arrival.fields[name] for name in common
-    )
 
 
 def _tell(connection: socket.socket, message: Go | Free) -> None:

@@ -25,7 +25,7 @@ from omni_ipc.conformance.manifest import Manifest, Role
 from omni_ipc.conformance.manifest import load as load_manifest
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive, OmniError
-from omni_ipc.records import Report, Trace, Verdict
+from omni_ipc.records import Failure, Report, Trace, Verdict
 from omni_ipc.scenarios import DEFECTS, SCENARIOS, Defect, Parts, Scenario
 from omni_ipc.serving.host import WorkerHost
 from omni_ipc.workflows.conducting import RealRun, best_device, run_on_processes
@@ -178,8 +178,8 @@ class _Race:
         self._trace = Trace.load(path)
         return Shown(
             brief=f"{len(made.steps)} steps",
-            defect=(self._trace == made, f"{path} and {itf.name}: {', then '.join(map(str, made.steps))}"),
-            reference=(True, "has no counterexample"),
+            defect=(self._trace == made, f"{path.name} and {itf.name}: {', then '.join(map(str, made.steps))}."),
+            reference=(True, "has no counterexample."),
         )
 
     def _replay(self) -> Shown:
@@ -190,8 +190,8 @@ class _Race:
         ending = f"refused at step {good.refusal.step}" if good.refusal else "ends well"
         return Shown(
             brief=f"same bad state; reference {ending}",
-            defect=(bad.reproduced, bad.summary),
-            reference=(good.failure is None, good.summary),
+            defect=(bad.reproduced, bad.way + _ending(bad.failure)),
+            reference=(good.failure is None, good.way + _ending(good.failure)),
         )
 
     def _explore(self) -> Shown:
@@ -200,8 +200,8 @@ class _Race:
         good = explore_scenario(self._scenario.name, strategy=STRATEGY)
         return Shown(
             brief=f"found in {bad.schedules} schedules; reference holds in {good.schedules}",
-            defect=(bad.verdict is Verdict.VIOLATED, _tell(bad)),
-            reference=(good.verdict is Verdict.HOLDS, _tell(good)),
+            defect=(bad.verdict is Verdict.VIOLATED, _tell_search(bad)),
+            reference=(good.verdict is Verdict.HOLDS, _tell_search(good)),
         )
 
     def _run_processes(self) -> Shown:
@@ -240,14 +240,23 @@ def _all_expected(results: list[CheckResult], shown: CheckResult) -> tuple[bool,
     return not wrong, " ".join(f"{result.model.name} ({result.bounds}) {result.reason}" for result in told) + also
 
 
-def _tell(report: Report) -> str:
-    return f"{report.verdict.value} after {report.schedules:,} schedules: {report.reason}"
+def _tell_search(report: Report) -> str:
+    if report.verdict is Verdict.VIOLATED:
+        return f"schedule {report.schedules:,} of {report.strategy} fails.{_ending(report.failure)}"
+    return f"{report.verdict.value}: {report.reason}, by {report.strategy}."
 
 
 def _tell_run(run: RealRun) -> str:
     conducted = run.conducted
-    way = f"{conducted.followed} of {conducted.of} steps in order"
+    way = f"{conducted.followed} of {conducted.of} steps ran in their turn"
     if conducted.refusal:
         way += f" ({conducted.refusal})"
-    end = f"then lost: {run.failure.message}" if run.failure else "then every output arrived, byte for byte"
-    return f"{way}, {end} ({run.seconds:.1f} s)"
+    return f"{way}, in {run.seconds:.1f} s.{_ending(run.failure)}"
+
+
+def _ending(failure: Failure | None) -> str:
+    """Say how a run ended; of a lost output, what it was and where things lie instead."""
+    if failure is None:
+        return " Every output arrived, byte for byte."
+    lost = "; ".join(line.partition(" If the work is merely slow")[0] for line in failure.message.splitlines())
+    return f" {failure.kind.value.capitalize()}: {lost}" + (f" ({failure.where})" if failure.where else "")
