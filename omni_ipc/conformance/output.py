@@ -17,7 +17,8 @@ from omni_ipc.conformance.result import Coverage, Kind, Place, Result, State
 from omni_ipc.conformance.values import Value, parse
 
 _STATE, _STUTTERING, _BACK = 2217, 2218, 2122
-_SUCCESS, _FINISHED, _SYNTAX = 2193, 2186, 3002
+_SUCCESS, _FINISHED = 2193, 2186
+_SYNTAX = {3002, 2171}  # there are errors; there is no module
 _PROGRESS, _TOTALS, _DEPTH = 2200, 2199, 2194
 _COVERAGE_BEGINS, _COVERAGE = 2201, 2772
 _POSITIONS = 2103
@@ -41,9 +42,17 @@ _TAKEN = re.compile(r"<(\S+) .*>: ([\d,]+):([\d,]+)")
 _LABEL = re.compile(r"(\d+): (?:Back to state: )?<(Initial predicate|\S+)")
 _VARIABLE = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
 _NAMED = re.compile(r"(?:Invariant|Action property|Property|Assumption) (.+?) is (?:violated|false)")
-_PLACES = (
-    re.compile(r"line (?P<line>\d+), col \d+ to line \d+, col \d+ of module (?P<module>\w+)\s+(?P<what>\S.*)"),
-    re.compile(r"(?P<what>Was expecting .*\n.*? at line (?P<line>\d+)[^\n]*)[\s\S]*? in file (?P<module>\w+)"),
+_SYNTAX_ERRORS = (
+    re.compile(
+        r"\*\*\* Errors: \d+\s+line (?P<line>\d+), col \d+ to line \d+, col \d+ of module (?P<module>\w+)"
+        r"\s+(?P<what>\S[\s\S]*?)(?:\n\s*\n|\Z)"
+    ),
+    re.compile(
+        r"(?P<what>(?:Was expecting|Lexical error)[\s\S]*? line (?P<line>\d+).*)"
+        r"[\s\S]*?Could not parse module (?P<module>\w+)"
+    ),
+    re.compile(r"(?P<what>Cannot find source file for module \w+ imported in module (?P<module>\w+)\.)(?P<line>)"),
+    re.compile(r"(?P<what>Fatal errors while parsing) TLA\+ spec in file (?P<module>\w+)(?P<line>)"),
 )
 _POSITION = re.compile(r"Line (\d+), column \d+ to line \d+, column \d+ in (\w+)")
 
@@ -111,7 +120,7 @@ def _verdict(said: Sequence[Message]) -> tuple[Kind, str, Place | None]:
     for code, severity, text in said:
         if code in _VIOLATIONS:
             return _VIOLATIONS[code], text, None
-        if code == _SYNTAX:
+        if code in _SYNTAX:
             return Kind.SYNTAX, *_first_syntax_error(said[-1].text)
         if code in _CONFIGURATION:
             return Kind.CONFIGURATION, " ".join(text.split()), None
@@ -124,10 +133,11 @@ def _verdict(said: Sequence[Message]) -> tuple[Kind, str, Place | None]:
 
 def _first_syntax_error(text: str) -> tuple[str, Place | None]:
     """SANY speaks outside of any message."""
-    for pattern in _PLACES:
+    for pattern in _SYNTAX_ERRORS:
         if found := pattern.search(text):
-            return " ".join(found["what"].split()), Place(found["module"], int(found["line"]))
-    return " ".join(text.partition("***")[2].split()) or "The module cannot be parsed.", None
+            line = int(found["line"]) if found["line"] else None
+            return " ".join(found["what"].split()).rstrip("."), Place(found["module"], line)
+    return "The module cannot be parsed", None
 
 
 def _innermost_position(said: Sequence[Message]) -> Place | None:

@@ -38,7 +38,7 @@ class Place(msgspec.Struct, frozen=True):
     """A place in a module; lines count from 1."""
 
     module: str
-    line: int
+    line: int | None  # None: TLC tells none
 
 
 class State(msgspec.Struct, frozen=True):

@@ -113,14 +113,16 @@ def _settled(result: Result, ended: Ended, model: Model, manifest: Manifest, con
         case Kind.SYNTAX if result.place and result.place.module == _LABELLED:
             raise UsageError(
                 f"{manifest.folder / 'manifest.json'}: the actions of {model.spec} are not those of its module. "
-                f"{result.message} Correct the manifest."
+                f"{result.message}. Correct the manifest."
             )
         case Kind.SYNTAX:
-            raise UsageError(f"{_located(result.place, manifest)}{result.message} Correct the module.")
+            raise UsageError(f"{_located(result.place, manifest)}{result.message}. Correct the module.")
         case Kind.CONFIGURATION:
             raise UsageError(f"{manifest.folder / model.cfg}: {result.message} Correct the configuration.")
-        case Kind.TRUNCATED:
-            return msgspec.structs.replace(result, message=_interruption(ended, model))
+        case Kind.SUCCESS if ended.exit_code == 0:
+            return result
+        case Kind.SUCCESS | Kind.TRUNCATED:
+            return msgspec.structs.replace(result, kind=Kind.TRUNCATED, message=_interruption(ended, model))
         case Kind.ACTION_PROPERTY | Kind.TEMPORAL if len(configuration.properties) == 1:
             # TLC names no temporal property, and a refinement's by its line only.
             return msgspec.structs.replace(result, name=configuration.properties[0])
@@ -145,7 +147,7 @@ def _located(place: Place | None, manifest: Manifest) -> str:
         return ""
     files = (folder / f"{place.module}.tla" for folder in manifest.library())
     file = next((file for file in files if file.is_file()), Path(f"{place.module}.tla"))
-    return f"{file}:{place.line}: "
+    return f"{file}:{place.line}: " if place.line else f"{file}: "
 
 
 def _module_text(model: Model, manifest: Manifest) -> str:

@@ -100,7 +100,7 @@ def test_results_come_in_order_with_progress(sample: Sample, fake_java: FakeJava
 
 def test_a_broken_module_ends_the_check(sample: Sample, fake_java: FakeJava) -> None:
     """There is nothing to compare: it is an error of usage, with file and line."""
-    model, manifest = sample("Broken", "Broken.cfg")
+    model, manifest = sample("Broken", "plain.cfg")
     with pytest.raises(UsageError, match=r"Broken\.tla:5: Unknown operator"):
         check([model] * 3, manifest, toolchain=fake_java(f"cat {RECORDED}/Broken.out"))
 

@@ -47,7 +47,7 @@ def test_output_errors_and_exit_code_are_kept(tmp_path: Path) -> None:
 
 def test_a_timeout_kills_the_whole_group(tmp_path: Path) -> None:
     """The process and its own children are gone, and what was said until then is kept."""
-    script = "sleep 600 & echo $$ $! > pids; echo so far; wait"
+    script = "sleep 60 & echo $$ $! > pids; echo so far; wait"
     with Children() as children:
         ended = children.run(["sh", "-c", script], cwd=tmp_path, timeout_s=0.5)
     assert ended.timed_out
@@ -60,9 +60,9 @@ def test_leaving_ends_what_other_threads_run(tmp_path: Path) -> None:
     """An error or Ctrl-C in one thread ends the process that another one waits for."""
     results: list[Ended] = []
     with Children() as children:
-        command = ["sh", "-c", "echo $$ > pid; exec sleep 600"]
+        command = ["sh", "-c", "echo $$ > pid; exec sleep 60"]
         thread = threading.Thread(
-            target=lambda: results.append(children.run(command, cwd=tmp_path, timeout_s=600)), name="runner"
+            target=lambda: results.append(children.run(command, cwd=tmp_path, timeout_s=60)), name="runner"
         )
         thread.start()
         pid = int(wait_for(tmp_path / "pid"))

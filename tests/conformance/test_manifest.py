@@ -170,6 +170,17 @@ def test_the_folder_of_the_environment_comes_first(tmp_path: Path, monkeypatch: 
         manifests.load()
 
 
+def test_installed_specs_come_before_a_checkouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wheel carries them inside of the package; a checkout has them beside it."""
+    package = tmp_path / "omni_ipc"
+    monkeypatch.delenv("OMNI_IPC_SPEC", raising=False)
+    monkeypatch.setattr("omni_ipc.__file__", str(package / "__init__.py"))
+    for folder in (tmp_path / "spec", package / "spec"):
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").touch()
+        assert manifests.find_folder() == folder
+
+
 def test_a_missing_manifest_is_told(tmp_path: Path) -> None:
     """As any other file that cannot be read."""
     with pytest.raises(UsageError, match=r"Cannot read .*manifest.json': No such file"):

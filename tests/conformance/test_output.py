@@ -33,6 +33,10 @@ def recorded(name: str) -> Result:
         ("evaluation", Kind.EVALUATION, None),
         ("Broken", Kind.SYNTAX, None),
         ("Garbled", Kind.SYNTAX, None),
+        ("Including", Kind.SYNTAX, None),
+        ("Importing", Kind.SYNTAX, None),
+        ("Misspelt", Kind.SYNTAX, None),
+        ("Empty", Kind.SYNTAX, None),
         ("config", Kind.CONFIGURATION, None),
         ("unassigned", Kind.CONFIGURATION, None),
         ("unreadable", Kind.CONFIGURATION, None),
@@ -110,12 +114,28 @@ def test_a_stuck_state_ends_the_counterexample() -> None:
 @pytest.mark.parametrize(
     ("name", "message", "place"),
     [
-        ("Broken", "Unknown operator: `undefined'.", Place("Broken", 5)),
+        ("Broken", "Unknown operator: `undefined'", Place("Broken", 5)),
         (
             "Garbled",
             'Was expecting "==== or more Module body" Encountered "0" at line 3, column 15 and token "="',
             Place("Garbled", 3),
         ),
+        (
+            "Including",
+            'Was expecting "==== or more Module body" Encountered "0" at line 3, column 15 and token "="',
+            Place("Garbled", 3),
+        ),
+        (
+            "Importing",
+            "Cannot find source file for module Nowhere imported in module Importing",
+            Place("Importing", None),
+        ),
+        (
+            "Misspelt",
+            'Lexical error at line 3, column 15. Encountered: "\\n" (10), after : "\\"a"',
+            Place("Misspelt", 3),
+        ),
+        ("Empty", "Fatal errors while parsing", Place("Empty", None)),
         ("evaluation", "Attempted to apply Head to the empty sequence.", Place("Sample", 19)),
         ("config", "The name Missing specified in the configuration file is not defined in the specification.", None),
         (

@@ -55,8 +55,8 @@ def test_the_one_property_that_a_cfg_claims_is_named(sample: Sample, fake_java: 
 @pytest.mark.parametrize(
     ("module", "cfg", "said", "complaint"),
     [
-        ("Broken", "Broken.cfg", "Broken", r"spec/Broken\.tla:5: Unknown operator: `undefined'\. Correct the module"),
-        ("Garbled", "Garbled.cfg", "Garbled", r"spec/Garbled\.tla:3: Was expecting \"==== .*Correct the module"),
+        ("Broken", "plain.cfg", "Broken", r"spec/Broken\.tla:5: Unknown operator: `undefined'\. Correct the module"),
+        ("Garbled", "plain.cfg", "Garbled", r"spec/Garbled\.tla:3: Was expecting \"==== .*Correct the module"),
         ("Sample", "config.cfg", "config", r"spec/config\.cfg: The name Missing .* Correct the configuration"),
         ("Sample", "unassigned.cfg", "unassigned", r"unassigned\.cfg: The constant parameter Limit is not assigned"),
     ],
@@ -101,7 +101,7 @@ def test_a_run_over_its_budget_is_killed_and_says_so(
     sample: Sample, fake_java: FakeJava, children: Children, private_temp: Path, tmp_path: Path
 ) -> None:
     """Its process group is gone, its directory too, and the answer is neither yes nor no, whatever it had printed."""
-    script = f"sed '/ENDMSG 2199/q' {RECORDED}/success.out; sleep 600 & echo $$ $! > {tmp_path}/pids; wait"
+    script = f"sed '/ENDMSG 2199/q' {RECORDED}/success.out; sleep 60 & echo $$ $! > {tmp_path}/pids; wait"
     model, manifest = sample(budget_s=0.5)
     result = run_model(model, manifest, toolchain=fake_java(script), children=children)
     assert result.kind is Kind.TRUNCATED
@@ -115,13 +115,14 @@ def test_a_run_over_its_budget_is_killed_and_says_so(
     [
         ("echo 'Error: no memory' >&2; exit 1", "exit code 1: Error: no memory"),
         ("kill -KILL $$", "signal 9: nothing on its error output"),
+        (f"cat {RECORDED}/success.out; exit 2", "exit code 2: nothing on its error output"),
         (f"head -c 3000 {RECORDED}/success.out; exit 0", "exit code 0: nothing on its error output"),
     ],
 )
 def test_a_run_that_dies_is_truncated(
     sample: Sample, fake_java: FakeJava, children: Children, script: str, how: str
 ) -> None:
-    """It says how it died, and what it said last; an exit code of 0 alone is no success."""
+    """It says how it died, and what it said last; neither an exit code of 0 nor the word alone is success."""
     model, manifest = sample()
     result = run_model(model, manifest, toolchain=fake_java(script), children=children)
     assert (result.kind, result.message) == (Kind.TRUNCATED, f"TLC ended before it had finished, by {how}")
@@ -151,7 +152,7 @@ except KeyboardInterrupt:
 
 def test_ctrl_c_leaves_no_process_and_no_directory(fake_java: FakeJava, private_temp: Path, tmp_path: Path) -> None:
     """Two runs under way and more to come: one interrupt ends all."""
-    java = fake_java(f"echo $$ > {tmp_path}/$$.pid; exec sleep 600").java
+    java = fake_java(f"echo $$ > {tmp_path}/$$.pid; exec sleep 60").java
     command = [sys.executable, "-c", INTERRUPTED, str(java), str(private_temp)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as checking:
         pids = [int(wait_for(path)) for path in _two_of(tmp_path, "*.pid")]

@@ -88,6 +88,7 @@ def test_a_function_of_one_to_n_is_a_sequence() -> None:
     assert normal({2: "y", 1: "x"}) == ("x", "y")
     assert normal({}) == ()
     assert normal({0: "x", 1: "y"}) == FrozenMap({0: "x", 1: "y"})
+    assert normal({True: "x"}) == FrozenMap({True: "x"}), "TRUE is not 1"
 
 
 def test_subclasses_of_plain_types_become_plain() -> None:

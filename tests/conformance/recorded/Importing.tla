@@ -1,0 +1,3 @@
+---- MODULE Importing ----
+EXTENDS Nowhere
+====

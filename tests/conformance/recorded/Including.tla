@@ -1,0 +1,3 @@
+---- MODULE Including ----
+EXTENDS Garbled
+====

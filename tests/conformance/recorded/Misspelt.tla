@@ -1,0 +1,4 @@
+---- MODULE Misspelt ----
+VARIABLE x
+Init == x = "a
+====
