@@ -33,7 +33,7 @@ from omni_ipc.records import Trace, Verdict
 from omni_ipc.report.endings import ExitCode, ending_of
 from omni_ipc.report.output import Output, progress, survive_readers, table
 from omni_ipc.report.text import counted, explain, heading, render
-from omni_ipc.report.verdicts import effort_line, passed, sign, verdict_line
+from omni_ipc.report.verdicts import effort, passed, sign, verdict_lines
 
 app = typer.Typer(
     help="Find, replay and rule out the races of an inference engine's asynchronous output path.",
@@ -90,13 +90,19 @@ def _end(command: Callable[[], int]) -> int:
     return code
 
 
-@app.callback()
-def _root(
-    version: Annotated[bool, typer.Option("--version", help="Show the version, and end.", is_eager=True)] = False,
-) -> None:
-    if version:
+def _tell_version(wanted: bool) -> None:
+    if wanted:
         print(f"omni-ipc {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version, and end.")
+    ] = False,
+) -> None:
+    pass
 
 
 @_command(example="omni-ipc check SplitMap/design SplitMap/bug --jobs 2")
@@ -161,7 +167,7 @@ def explore(
         )
     code = ExitCode(report.verdict.exit_code)
     reason = report.reason.removesuffix(f": {report.failure}")  # it is told below
-    out.say(verdict_line(_named(scenario, defect), report.verdict, reason), effort_line(report))
+    out.say(verdict_lines(_named(scenario, defect), report.verdict, reason, effort(report)))
     if report.trace:
         out.say("", render(report.trace, width=out.width))
     elif report.failure:
@@ -190,7 +196,7 @@ def replay(
     with progress(f"replaying {trace.name} on {on}"):
         replayed = replaying.replay(given, defect=defect, on=on, device=device)
     code = ExitCode(replayed.verdict.exit_code)
-    out.say(verdict_line(_named(given.scenario, defect), replayed.verdict, replayed.summary))
+    out.say(verdict_lines(_named(given.scenario, defect), replayed.verdict, replayed.summary))
     if replayed.failure:
         out.say("", explain(replayed.failure))
     out.write("replay", code, replayed)

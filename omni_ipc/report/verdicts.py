@@ -1,7 +1,9 @@
-"""Verdicts as signs and lines, and what they rest on."""
+"""Verdicts as signs and lines, with what they rest on."""
 
 from __future__ import annotations
 
+from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from omni_ipc.records import Report, Verdict
@@ -11,12 +13,13 @@ _SIGNS = {
     Verdict.HOLDS: ("✓", "bold green"),
     Verdict.BOUNDED: ("✓", "bold green"),
     Verdict.VIOLATED: ("✗", "bold red"),
+    Verdict.DIVERGED: ("≠", "bold red"),
     Verdict.INCONCLUSIVE: ("?", "bold yellow"),
 }
 
 
 def sign(verdict: Verdict) -> Text:
-    """Give the sign of a verdict: a tick, a cross or a question mark."""
+    """Give the sign of a verdict: a tick, a cross, a sign of difference, or a question mark."""
     return Text(*_SIGNS[verdict])
 
 
@@ -25,16 +28,17 @@ def passed(expected: bool) -> Text:
     return sign(Verdict.HOLDS if expected else Verdict.VIOLATED)
 
 
-def verdict_line(name: str, verdict: Verdict, reason: str) -> Text:
-    """Say what became of something, and on what that rests: "✓ split_map: holds (all 252 schedules)"."""
+def verdict_lines(name: str, verdict: Verdict, *reasons: str) -> RenderableType:
+    """Say what became of something, and below it on what that rests."""
     mark, style = _SIGNS[verdict]
-    return Text.assemble((mark, style), f" {name}: ", (verdict.value, style), f" ({reason})")
+    headline = Text.assemble((mark, style), f" {name}: ", (verdict.value, style))
+    return Group(headline, *(Padding(Text(reason), (0, 0, 0, 2)) for reason in reasons))
 
 
-def effort_line(report: Report) -> Text:
+def effort(report: Report) -> str:
     """Say what an exploration took."""
     parts = [counted(report.schedules, "schedule"), counted(report.traces, "distinct trace")]
     parts += [counted(report.steps, "step"), f"{report.seconds:.2f} s"]
-    if report.seconds > 0:
+    if report.schedules and report.seconds > 0:
         parts.append(f"{counted(round(report.schedules / report.seconds), 'schedule')}/s")
-    return Text("  " + ", ".join(parts), "dim")
+    return ", ".join(parts)

