@@ -16,6 +16,7 @@ LONG_ROWS = 60
 """Of more rows than this, only the first and the last are shown."""
 
 _FIRST_ROWS, _LAST_ROWS = 10, 40
+_LONGEST_PERIOD = 12  # steps of a poll
 
 
 class Row(NamedTuple):
@@ -64,9 +65,24 @@ def _row(trace: Trace, index: int) -> Row:
 
 def _steps_that_matter(steps: Sequence[Step]) -> Sequence[int]:
     shown: Sequence[int] = range(len(steps))
-    if len(steps) > SHORT_STEPS and any(map(is_region, steps)):
+    if len(steps) > SHORT_STEPS:
         last = {step.task: index for index, step in enumerate(steps)}.values()
-        shown = [index for index in shown if is_region(steps[index]) or index in last]
+        dull = _repetitions(steps)
+        if any(map(is_region, steps)):
+            dull |= {index for index in shown if not is_region(steps[index])}
+        shown = [index for index in shown if index not in dull or index in last]
     if len(shown) > LONG_ROWS:
         shown = [*shown[:_FIRST_ROWS], *shown[-_LAST_ROWS:]]
     return shown
+
+
+def _repetitions(steps: Sequence[Step]) -> set[int]:
+    """Find the steps of a task that polls: the same few steps once more, with nobody else's between them."""
+    keys = [(step.task, step.action, step.fields) for step in steps]
+    found: set[int] = set()
+    for period in range(1, _LONGEST_PERIOD + 1):
+        for begin in range(period, len(keys) - period + 1):
+            again = keys[begin : begin + period]
+            if again == keys[begin - period : begin] and len({task for task, *_ in again}) == 1:
+                found.update(range(begin, begin + period))
+    return found

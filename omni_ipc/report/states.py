@@ -26,35 +26,39 @@ def show(value: Any) -> str:
         case {"#bigint": digits}:
             return str(digits)
         case {"#set": list(items)}:
-            return f"{{{_listed(items)}}}"
+            return f"{{{', '.join(map(show, items))}}}"
         case list(items) | {"#tup": list(items)}:
-            return f"<<{_listed(items)}>>"
+            return f"<<{', '.join(map(show, items))}>>"
         case dict():
-            return f"[{', '.join(f'{key}: {show(item)}' for key, item in _pairs(value))}]"
+            return f"[{', '.join(f'{key}: {show(item)}' for key, item in _function(value))}]"
     return str(value)
 
 
 def _differences(name: str, before: Any, after: Any) -> Iterator[str]:
+    """Descend as far as both are functions of the same arguments; sequences are functions of 1, 2, ..."""
     if before == after:
         return
-    if _is_map(before) and _is_map(after):
-        old, new = dict(_pairs(before)), dict(_pairs(after))
-        if old.keys() == new.keys():
-            for key in new:
-                yield from _differences(f"{name}.{key}" if key.isidentifier() else f"{name}[{key}]", old[key], new[key])
+    old, new = dict(_parts(before)), dict(_parts(after))
+    if not old or old.keys() != new.keys():
+        yield f"{name}: {show(before)} → {show(after)}"
+        return
+    for part in new:
+        yield from _differences(f"{name}{part}", old[part], new[part])
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """Give what a value has at each argument; nothing if it is no function."""
+    match value:
+        case list(items) | {"#tup": list(items)}:
+            yield from ((f"[{index}]", item) for index, item in enumerate(items, start=1))
+        case {"#set": _} | {"#bigint": _}:
             return
-    yield f"{name}: {show(before)} → {show(after)}"
+        case dict():
+            for key, item in _function(value):
+                yield (f".{key}" if key.isidentifier() else f"[{key}]"), item
 
 
-def _is_map(value: Any) -> bool:
-    return isinstance(value, dict) and ("#map" in value or not any(key.startswith("#") for key in value))
-
-
-def _pairs(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Give the items of a record or of a function, keys as text."""
+def _function(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Give the arguments of a record or of a function, as text, and its values."""
     for key, item in value.get("#map", value.items()):
         yield show(key), item
-
-
-def _listed(items: list[Any]) -> str:
-    return ", ".join(map(show, items))

@@ -33,6 +33,12 @@ def test_only_what_differs_is_told() -> None:
     assert changes(before, after) == ("pump.at: idle → busy", "pump.held[b/1]: y → z", "n: 1 → 2")
 
 
+def test_sequences_of_one_length_are_compared_item_by_item() -> None:
+    """Counted from 1, as in TLA+; one that grew is told whole."""
+    before, after = [{"#tup": ["a", 1]}, []], [{"#tup": ["a", 2]}, ["b"]]
+    assert changes({"ring": before}, {"ring": after}) == ("ring[1][2]: 1 → 2", "ring[2]: <<>> → <<b>>")
+
+
 def test_a_function_with_another_domain_is_told_whole() -> None:
     """Where keys come or go there is no key by key."""
     assert changes({"f": {"a": 1}}, {"f": {"a": 1, "b": 2}}) == ("f: [a: 1] → [a: 1, b: 2]",)

@@ -114,6 +114,23 @@ def test_of_a_long_trace_the_regions_and_last_steps_are_shown() -> None:
     assert _drawn(trace, width=60, full=True).count("queue.get") == len(between)
 
 
+def test_a_task_that_polls_is_shown_once() -> None:
+    """The same few steps again and again, with nobody else's between them, become a count."""
+    poll = (Step("reader", "Reader.Look"), Step("reader", "Bell.Park"), Step("reader", "words.wait"))
+    steps = (Step("writer", "Writer.Put"), *poll * 20, Step("reader", "Reader.Leave"))
+    trace = Trace(version=1, scenario="mine", origin=Origin.EXPLORED, steps=steps)
+    assert _drawn(trace, width=60) == (
+        "  # │ writer     │ reader\n"
+        "────┼────────────┼─────────────\n"
+        "▸ 1 │ Writer.Put │\n"
+        "▸ 2 │            │ Reader.Look\n"
+        "  3 │            │ Bell.Park\n"
+        "  … │            │ 58 steps\n"
+        " 62 │            │ Reader.Leave\n"
+        "\n"
+    )
+
+
 def test_a_very_long_trace_shows_its_ends() -> None:
     """The middle of what would fill screens is a count."""
     steps = tuple(Step("spinner", "Spinner.Turn", {"turn": turn}) for turn in range(1000))

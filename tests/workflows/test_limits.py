@@ -1,0 +1,43 @@
+"""Limits of control groups and memory, read from both versions of the hierarchy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.workflows.limits import available_bytes, memory_limit_bytes
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "limit"),
+    [
+        ("0::/a/b", {"memory.max": "max", "a/memory.max": f"{2 * GIB}", "a/b/memory.max": f"{3 * GIB}"}, 2 * GIB),
+        ("0::/", {"memory.max": "max"}, None),
+        ("0::/a", {}, None),
+        ("9:pids:/a\n4:cpu,memory:/a", {"memory/a/memory.limit_in_bytes": f"{GIB}"}, GIB),
+        ("4:memory:/a\n0::/", {"memory/a/memory.limit_in_bytes": "9223372036854771712"}, None),
+        ("", {}, None),
+    ],
+    ids=["the tightest above", "max", "no file", "version 1", "version 1 without limit", "no groups"],
+)
+def test_the_tightest_limit_counts(groups: str, files: dict[str, str], limit: int | None, tmp_path: Path) -> None:
+    """A limit of any group above binds; "max", a huge number or nothing at all means none."""
+    _write(tmp_path / "proc/self/cgroup", groups)
+    for name, text in files.items():
+        _write(tmp_path / "sys/fs/cgroup" / name, text + "\n")
+    assert memory_limit_bytes(tmp_path) == limit
+
+
+def test_available_memory_is_read_in_bytes(tmp_path: Path) -> None:
+    """The kernel writes kB; where it writes nothing, nothing is known."""
+    assert available_bytes(tmp_path) is None
+    _write(tmp_path / "proc/meminfo", "MemTotal:       2048 kB\nMemAvailable:   1024 kB\n")
+    assert available_bytes(tmp_path) == 1 << 20
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
