@@ -8,7 +8,7 @@ from time import perf_counter
 
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
 from omni_ipc.records import TRACE_VERSION, Failure, Origin, Report, Trace, Verdict
-from omni_ipc.testbed.failures import shape
+from omni_ipc.testbed.failures import shape, unrepeatable
 from omni_ipc.testbed.orders import signature
 from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.shrink import shrink_order
@@ -140,10 +140,9 @@ class _Search:
         """Confirm a failure by running its schedule twice more, and shrink it."""
         first, second = self.runner.record(run.order), self.runner.record(run.order)
         if first.failure is None or first.failure != second.failure or shape(first.failure) != shape(failure):
-            raise Inconclusive(
-                f"Uncontrolled nondeterminism: a schedule failed ({failure}), and run again it "
-                f"came to {first.failure or 'a good end'}, and then to {second.failure or 'a good end'}. "
-                "Look for time, randomness, id(), or state kept between runs."
+            raise unrepeatable(
+                f"a schedule failed ({failure}), and run again it came to {first.failure or 'a good end'}, "
+                f"and then to {second.failure or 'a good end'}"
             )
         trace = self._trace(shrink_order(self.runner, run.order, failure))
         number = f"schedule {self.schedules:,} of {self.strategy.name}"

@@ -6,6 +6,7 @@ import re
 import traceback
 from typing import TYPE_CHECKING
 
+from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Failure, FailureKind
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.where import is_ours, locate, locate_error
@@ -66,6 +67,32 @@ def describe_livelock(kernel: Kernel) -> Failure:
         task=kernel.last.name,
         where=locate(kernel.last.frame()),
         details=tuple(_line(task) for task in kernel.living),
+    )
+
+
+def describe_clock_loop(task: Task) -> Failure:
+    """Describe a step that reads the clock over and over."""
+    return Failure(
+        kind=FailureKind.LIVELOCK,
+        message=f"task '{task.name}' reads the clock until it moves, and it moves only while all tasks wait; "
+        "wait with rt.sleep() in the loop",
+        task=task.name,
+        where=locate(task.frame()),
+    )
+
+
+def describe_stubborn(task: Task) -> Inconclusive:
+    """Describe a task that goes on, time and again, after it was told to end."""
+    return Inconclusive(
+        f"Task '{task.name}' goes on after its run has ended ({locate(task.frame())}): it catches BaseException. "
+        "Catch Exception there, or raise again what you do not know."
+    )
+
+
+def unrepeatable(what: str) -> Inconclusive:
+    """Describe a schedule that does not do the same thing twice."""
+    return Inconclusive(
+        f"Uncontrolled nondeterminism: {what}. Look for time, randomness, id(), or state kept between runs."
     )
 
 

@@ -11,23 +11,25 @@ again.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from greenlet import getcurrent
 
 from omni_ipc.errors import Inconclusive, UsageError
-from omni_ipc.records import Failure, FailureKind
+from omni_ipc.records import Failure
 from omni_ipc.testbed.clock import Clock
-from omni_ipc.testbed.failures import describe_error, describe_livelock, describe_stuck, find_cycle
+from omni_ipc.testbed.failures import (
+    describe_error,
+    describe_livelock,
+    describe_stubborn,
+    describe_stuck,
+    find_cycle,
+    unrepeatable,
+)
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.operations import Operation, always
 from omni_ipc.testbed.tasks import Pool, RunEnded, Task
-from omni_ipc.testbed.where import locate
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 _PATIENCE = 100  # how often a task that is told to end may go on before it is given up
 _ABANDONED: list[object] = []  # carriers of tasks that were given up: to collect them would resume them
@@ -57,37 +59,6 @@ class Kernel:
         current: the task that runs now.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "chooser",
-        "clock",
-        "current",
-        "depth",
-        "escape",
-        "failure",
-        "home",
-        "identities",
-        "known",
-        "last",
-        "limit",
-        "living",
-        "max_steps",
-        "observer",
-        "order",
-        "outside",
-        "over",
-        "plumbing",
-        "pool",
-        "pruned",
-        "read_log",
-        "reads",
-        "starter",
-        "stubborn",
-        "tasks",
-        "write_log",
-        "writes",
-    )
-
     def __init__(
         self, chooser: Chooser, *, pool: Pool, identities: Identities, limit: int, prefix: Sequence[int] = ()
     ) -> None:
@@ -114,7 +85,6 @@ class Kernel:
         self.pruned = False
         self.failure: Failure | None = None
         self.escape: BaseException | None = None
-        self.stubborn: tuple[Task, str | None] | None = None
         self.observer: Callable[[Task], None] | None = None
 
     # What objects call
@@ -180,10 +150,6 @@ class Kernel:
         task.switch()
         return task
 
-    def fail(self, kind: FailureKind, message: str, frame: FrameType | None = None) -> None:
-        """End the run with a failure of the current task."""
-        self.end(Failure(kind=kind, message=message, task=self.current.name, where=locate(frame or sys._getframe(1))))
-
     # Decisions
 
     def _point(self, task: Task, operation: Operation, ready: Callable[[], bool]) -> None:
@@ -210,9 +176,9 @@ class Kernel:
         self.reads = self.writes = 0
         depth = self.depth
         if depth < self.known:
-            chosen = self.tasks[self.order[depth]]
-            if not chosen.ready():
-                self._pass_time_for(chosen)
+            index = self.order[depth]
+            if index >= len(self.tasks) or not (chosen := self.tasks[index]).ready():
+                chosen = self._wait_for(index)
         else:
             if depth >= self.limit:
                 self._refuse()
@@ -220,10 +186,10 @@ class Kernel:
             if choice is None:
                 self.pruned = True
                 self.end()
-            elif choice.index < 0:
-                self.current = choice
-                return choice
-            chosen = choice  # type: ignore[assignment]  # end() does not return
+            chosen = choice
+            if chosen is self.outside:
+                self.current = chosen
+                return chosen
             self.order.append(chosen.index)
         self.depth = depth + 1
         self.current = self.last = chosen
@@ -248,18 +214,17 @@ class Kernel:
         if not self.clock.advance(self.living, self.write_log, self.plumbing):
             self.end(describe_stuck(self))
 
-    def _pass_time_for(self, task: Task) -> None:
+    def _wait_for(self, index: int) -> Task:
         """Let time pass, as it did when the prefix was recorded, until its next task can go on."""
-        if self.living and not task.ended:
+        task = self.tasks[index] if index < len(self.tasks) else None
+        if task is not None and not task.ended:
             self.enabled()
-        if not task.ready():
+        if task is None or not task.ready():
+            who = "a task" if task is None else f"task '{task.name}'"
             self.stop(
-                Inconclusive(
-                    f"Uncontrolled nondeterminism: task '{task.name}' could take step {self.depth + 1} before, and "
-                    "cannot when the same schedule is run again. Look for time, randomness, id(), or state kept "
-                    "between runs."
-                )
+                unrepeatable(f"{who} could take step {self.depth + 1} before, and cannot in the same schedule now")
             )
+        return task
 
     # The end
 
@@ -288,13 +253,13 @@ class Kernel:
         elif self.failure is None and self.escape is None:
             self.failure = describe_error(task, error)
 
-    def end(self, failure: Failure | None = None) -> None:
-        """End the run at once; does not return to the task that calls it."""
+    def end(self, failure: Failure | None = None) -> NoReturn:
+        """End the run at once."""
         self.halt()
         self.failure = self.failure or failure
         raise RunEnded
 
-    def stop(self, reason: BaseException) -> None:
+    def stop(self, reason: BaseException) -> NoReturn:
         """End the run at once for a reason that lies outside of the scenario."""
         self.escape = self.escape or reason
         self.halt()
@@ -311,7 +276,7 @@ class Kernel:
         self.starter = None
         self.limit = self.known = -1
 
-    def _refuse(self) -> None:
+    def _refuse(self) -> NoReturn:
         """Answer a task at a point that it should not have reached: the run is over, or has become too long."""
         if not self.over:
             if self.escape is not None:
@@ -320,7 +285,7 @@ class Kernel:
         task = self.current
         task.refusals += 1
         if task.refusals > _PATIENCE:
-            self.stubborn = self.stubborn or (task, locate(sys._getframe(1)))
+            self.escape = self.escape or describe_stubborn(task)
             _ABANDONED.append(task.carrier)
             self.living.remove(task)
             self.outside.switch()
@@ -337,12 +302,6 @@ class Kernel:
         for task in self.tasks:
             task.pending = task.carrier = None
             task.ready = always
-        if self.stubborn is not None:
-            task, place = self.stubborn
-            self.escape = Inconclusive(
-                f"Task '{task.name}' goes on after its run has ended ({place}): it catches BaseException. "
-                "Catch Exception there, or raise again what you do not know."
-            )
 
 
 def _nothing() -> None:

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from omni_ipc.errors import UsageError
-from omni_ipc.records import FailureKind, Field
+from omni_ipc.records import Field
 from omni_ipc.seam import api
+from omni_ipc.testbed.failures import describe_clock_loop
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.condition import ControlledCondition
 from omni_ipc.testbed.objects.event import ControlledEvent
@@ -88,11 +89,7 @@ class ControlledRuntime:
             self._clock_depth, self._clock_reads = kernel.depth, 0
         self._clock_reads += 1
         if self._clock_reads > _CLOCK_READS:
-            kernel.fail(
-                FailureKind.LIVELOCK,
-                f"task '{kernel.current.name}' reads the clock until it moves, and it moves only while all tasks wait; "
-                "wait with rt.sleep() in the loop",
-            )
+            kernel.end(describe_clock_loop(kernel.current))
         return kernel.clock.now
 
     def sleep(self, seconds: float) -> None:

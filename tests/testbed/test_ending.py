@@ -105,6 +105,27 @@ def test_code_that_catches_everything_once_is_unwound_all_the_same() -> None:
     assert report.failure.message == "AssertionError: over"
 
 
+def test_code_that_catches_everything_in_a_region_is_unwound_all_the_same() -> None:
+    """The region is left, so that the next one is a point again."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        never, flag = rt.queue(), rt.event()
+
+        def pump() -> None:
+            try:
+                with rt.region("Poll"):
+                    never.get()
+            except BaseException:
+                while True:
+                    with rt.region("Note"):
+                        flag.set()
+
+        rt.spawn(pump, name="pump")
+        raise AssertionError("over")
+
+    assert explore(scenario).verdict is Verdict.VIOLATED
+
+
 def test_code_that_catches_everything_for_ever_is_named() -> None:
     """It cannot be unwound, so nothing is claimed; the reason tells task, line and remedy."""
 

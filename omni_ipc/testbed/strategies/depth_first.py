@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from omni_ipc.errors import Inconclusive
+from omni_ipc.testbed.failures import unrepeatable
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.strategies.base import Run
 from omni_ipc.testbed.strategies.default import default_choice
@@ -79,10 +79,7 @@ class DepthFirst:
         if before is not None and (
             run.reads[:shared] != before.reads[:shared] or run.writes[:shared] != before.writes[:shared]
         ):
-            raise Inconclusive(
-                f"Uncontrolled nondeterminism: the first {shared} steps, run again in the same order, used other "
-                "objects. Look for time, randomness, id(), or state kept between runs."
-            )
+            raise unrepeatable(f"the first {shared} steps, run again in the same order, used other objects")
         self._last = run
 
     def _sleepers(self, kernel: Kernel) -> list[Slept]:
