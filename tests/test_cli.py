@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -355,12 +354,9 @@ def test_a_full_disk_under_standard_output_is_told(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
     """A trace that does not fit is not saved at all, and the verdict is told all the same."""
-
-    def nearly_full() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-
+    nearly_full = ("sh", "-c", 'ulimit -f 1; exec "$@"', "sh")  # blocks of at most 1 KiB
     words = ("explore", "future_orphan", "--defect", "unpack_outside_lock", "--save", "traces")
-    with Command(*words, cwd=tmp_path, prepare=nearly_full) as command:
+    with Command(*words, cwd=tmp_path, under=nearly_full) as command:
         ended = command.end()
     assert ended.code == 2
     assert ended.out.startswith("✗ future_orphan with unpack_outside_lock: violated\n")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class Command:
         words: what comes after ``omni-ipc``.
         cwd: where it runs.
         env: variables to set besides those of this process.
-        prepare: called in the new process before Python starts there.
+        under: a command that runs it, given behind: ("nice", "-n", "19").
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class Command:
         *words: str,
         cwd: Path,
         env: Mapping[str, str] | None = None,
-        prepare: Callable[[], None] | None = None,
+        under: Sequence[str] = (),
     ) -> None:
         self._mark = uuid.uuid4().hex  # inherited by all that it starts, whatever session that is in
         self._temporary = cwd / f"temporary.{self._mark}"
         self._temporary.mkdir()
         known = {"PYTHONPATH": str(ROOT), "TMPDIR": str(self._temporary), "OMNI_IPC_TEST_MARK": self._mark}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "omni_ipc", *words],
+            [*under, sys.executable, "-m", "omni_ipc", *words],
             cwd=cwd,
             env={**os.environ, **known, **(env or {})},
             stdin=subprocess.DEVNULL,
@@ -57,7 +57,6 @@ class Command:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            preexec_fn=prepare,
         )
 
     def __enter__(self) -> Command:
