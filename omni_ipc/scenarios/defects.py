@@ -6,12 +6,14 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from omni_ipc.scenarios.legacy.shared_lane import second_sender
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.serving.links import Delivery, Sender
+from omni_ipc.serving.links import Delivery
 from omni_ipc.serving.messages import OutputReady, Reply
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.pump import ResultPump, unpack
 from omni_ipc.serving.worker import Worker
+from omni_ipc.transport.channel import LaneSender
 
 
 class LateSplitMap(OutputTable):
@@ -25,8 +27,8 @@ class LateSplitMap(OutputTable):
 class DualWriters(Worker):
     """Lets the output thread write to the lane of the main loop."""
 
-    def __init__(self, *, replies: Sender[Reply], outputs: Sender[Reply], **others: Any) -> None:
-        super().__init__(replies=replies, outputs=replies, **others)
+    def __init__(self, *, replies: LaneSender[Reply], outputs: LaneSender[Reply], **others: Any) -> None:
+        super().__init__(replies=replies, outputs=second_sender(replies), **others)
 
 
 class UnpackOutsideLock(ResultPump):

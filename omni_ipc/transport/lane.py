@@ -100,7 +100,17 @@ class Lane:
         return self.ring_bytes - used
 
     def sign(self) -> None:
-        """Name this process as the writer, in the header."""
+        """Name this process as the writer, in the header.
+
+        Raises:
+            UsageError: the lane has a writer.
+        """
+        header = Header.read(self._buffer, SegmentKind.LANE, self.name)
+        if header.writer_pid:
+            raise UsageError(
+                f"Lane '{self.name}' has a writer already, process {header.writer_pid}, and takes no second one. "
+                "Create a lane for each writer."
+            )
         pid = os.getpid()
         Header.sign(self._buffer, pid, _start_time(pid))
 

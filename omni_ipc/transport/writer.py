@@ -22,7 +22,8 @@ class LaneWriter:
     """One writer context: a thread that sends on this lane, and no other thread does.
 
     Claim and publish are two steps, and between them nothing is held: a second writer on the lane would claim the same
-    place. That is why there is none; give each thread a lane of its own.
+    place. That is why there is none; give each thread a lane of its own. A second writer that attaches is refused, and
+    so is a second thread that is met in the middle of a send; one that always comes between sends is not seen.
     """
 
     def __init__(self, lane: Lane, *, doorbell: Bell | None = None) -> None:
@@ -31,14 +32,18 @@ class LaneWriter:
         Args:
             lane: the lane.
             doorbell: of the port that reads it; None if its reader never sleeps.
+
+        Raises:
+            UsageError: the lane has a writer.
         """
-        lane.sign()
+        self._sign(lane)
         self.name = lane.name
         self.lane = lane
         self._rt = lane.rt
         self._words = lane.words
         self._doorbell = doorbell
         self._batch_bytes = lane.ring_bytes // 4
+        self._sending = False
         self._closed = False
 
     def send(self, body: bytes, tensors: Sequence[Tensor] = (), *, timeout: float, kind: Kind = Kind.MESSAGE) -> None:
@@ -83,10 +88,21 @@ class LaneWriter:
     def _send(self, records: list[Record], timeout: float) -> None:
         if self._closed:
             raise UsageError(f"Lane '{self.name}' is closed: nothing can be sent on it. Open another lane.")
-        deadline = self._rt.now() + timeout
-        for batch in cut(records, self._batch_bytes):
-            claim = self._claim(sum(record.nbytes for record in batch), deadline)
-            self._publish(claim, batch)
+        if self._sending:
+            raise UsageError(
+                f"Two threads send on lane '{self.name}' at once, and it has one writer. Give each a lane of its own."
+            )
+        self._sending = True
+        try:
+            deadline = self._rt.now() + timeout
+            for batch in cut(records, self._batch_bytes):
+                claim = self._claim(sum(record.nbytes for record in batch), deadline)
+                self._publish(claim, batch)
+        finally:
+            self._sending = False
+
+    def _sign(self, lane: Lane) -> None:
+        lane.sign()
 
     def _claim(self, nbytes: int, deadline: float) -> _Claim:
         while True:

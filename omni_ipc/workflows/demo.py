@@ -236,7 +236,8 @@ def _all_expected(results: list[CheckResult], shown: CheckResult) -> tuple[bool,
     """Tell about one model if all are as expected, else about those that are not."""
     wrong = [result for result in results if result.status is not Status.EXPECTED]
     told = wrong or [shown]
-    also = "" if wrong else f" {len(results) - 1} more as expected."
+    others = [result.model.name.partition("/")[2] for result in results if result is not shown]
+    also = "" if wrong else f" As expected, too: {', '.join(others)}."
     return not wrong, " ".join(f"{result.model.name} ({result.bounds}) {result.reason}" for result in told) + also
 
 

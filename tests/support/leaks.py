@@ -13,6 +13,8 @@ _PATIENCE_S = 3.0  # what ends by itself, such as a thread that was told to stop
 _SHM = Path("/dev/shm")
 _LIBRARIES = (sys.prefix, sys.base_prefix, "/usr/", "/dev/null", "/dev/urandom", "/dev/nvidia", "/proc/")
 
+_CHILD = "child process"
+
 Resources = set[tuple[str, str]]
 
 
@@ -27,7 +29,7 @@ def leaked_since(before: Resources) -> list[str]:
     while leaked := snapshot() - before:
         gc.collect()
         if time.monotonic() > deadline:
-            return sorted(f"{kind} {name}" for kind, name in leaked)
+            return sorted(f"{kind} {name}{_command(name) if kind == _CHILD else ''}" for kind, name in leaked)
         time.sleep(0.01)
     return []
 
@@ -57,12 +59,13 @@ def _threads() -> Resources:
 
 def _children() -> Resources:
     tasks = Path("/proc/self/task").glob("*/children")
-    return {("child process", f"{pid} {_command(pid)}") for task in tasks for pid in task.read_text().split()}
+    return {(_CHILD, pid) for task in tasks for pid in task.read_text().split()}
 
 
 def _command(pid: str) -> str:
+    """Name the command of a child; only now, because one that was just forked still bears its parent's."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")[:200]
+        return f" ({Path(f'/proc/{pid}/cmdline').read_text()[:200]})".replace("\0", " ")
     except OSError:
         return ""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from omni_ipc.errors import FormatError, PeerClosed, Timeout
 from omni_ipc.records import Verdict
+from omni_ipc.scenarios.legacy.shared_lane import SecondWriter
 from omni_ipc.seam.api import Runtime
 from omni_ipc.testbed import explore
 from omni_ipc.transport import bell
@@ -37,11 +40,18 @@ class World:
         ]
         self._port = Port(rt=rt, lanes=[LaneReader(lane) for lane in self.lanes], doorbell=self._doorbell)
 
-    def write(self, lane: Lane, *bodies: bytes) -> None:
+    def write(self, lane: Lane, *bodies: bytes, kind: type[LaneWriter] = LaneWriter) -> None:
+        """Attach a writer and send messages; run as a task."""
+        self.send(kind(lane, doorbell=self._doorbell), *bodies)
+
+    def send(self, writer: LaneWriter, *bodies: bytes) -> None:
         """Send messages; run as a task."""
-        writer = LaneWriter(lane, doorbell=self._doorbell)
         for body in bodies:
             writer.send(body, timeout=10)
+
+    def writer(self) -> LaneWriter:
+        """Attach the writer of the first lane."""
+        return LaneWriter(self.lanes[0], doorbell=self._doorbell)
 
     def receive(self, count: int) -> str:
         """Receive messages, or fewer if no more come, and name them in their order."""
@@ -74,10 +84,26 @@ def test_two_writers_on_one_lane_lose_a_message_in_some_order() -> None:
     def scenario(rt: Runtime) -> str:
         world = World(rt, "shared")
         for name in "mo":
-            rt.spawn(world.write, world.lanes[0], name.encode(), name=name)
+            rt.spawn(functools.partial(world.write, world.lanes[0], name.encode(), kind=SecondWriter), name=name)
         return world.receive(2)
 
     assert {"'mo'", "'om'", "'mTimeout'", "'oTimeout'"} <= set(explore(scenario).outcomes)
+
+
+def test_two_threads_with_one_writer_are_told_in_some_order() -> None:
+    """Whoever shares a writer hears of it as soon as one thread is met in the middle of a send."""
+
+    def scenario(rt: Runtime) -> str:
+        world = World(rt, "shared")
+        writer = world.writer()
+        for name in "mo":
+            rt.spawn(world.send, writer, name.encode(), name=name)
+        return world.receive(2)
+
+    report = explore(scenario)
+    assert report.verdict is Verdict.VIOLATED
+    assert report.failure is not None
+    assert "Two threads send on lane 'shared' at once" in report.failure.message
 
 
 def test_a_writer_that_meets_a_full_ring_is_woken_in_every_order() -> None:
@@ -86,8 +112,9 @@ def test_a_writer_that_meets_a_full_ring_is_woken_in_every_order() -> None:
     def scenario(rt: Runtime) -> str:
         world = World(rt, "out")
         bodies = [b"%d" % number + bytes(47) for number in range(5)]
-        world.write(world.lanes[0], *bodies[:4])
-        rt.spawn(world.write, world.lanes[0], bodies[4], name="writer")
+        writer = world.writer()
+        world.send(writer, *bodies[:4])
+        rt.spawn(world.send, writer, bodies[4], name="writer")
         return world.receive(5)
 
     report = explore(scenario)
@@ -101,7 +128,7 @@ def test_the_end_comes_behind_every_message_in_every_order() -> None:
         world = World(rt, "out")
 
         def write() -> None:
-            writer = LaneWriter(world.lanes[0], doorbell=world._doorbell)
+            writer = world.writer()
             writer.send(b"a", timeout=0)
             writer.close(0)
 

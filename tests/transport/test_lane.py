@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omni_ipc.errors import Full, PeerClosed, UsageError
+from omni_ipc.scenarios.legacy.shared_lane import SecondWriter
 from omni_ipc.seam.api import Condition, Lock
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.transport import bell
@@ -269,17 +270,41 @@ def test_a_second_writer_on_one_lane_claims_the_same_place() -> None:
     """The historical defect, dual_writers, lies between claim and publish: that is why a lane has one writer."""
     rt = _Interposed()
     writer, reader = ends(rt=rt)
-    rt.before["Writer.Publish"] = lambda: LaneWriter(writer.lane).send(b"clobbered", timeout=0)
+    rt.before["Writer.Publish"] = lambda: SecondWriter(writer.lane).send(b"clobbered", timeout=0)
     writer.send(b"published", timeout=0)
     assert drain(reader) == [b"published"]
     assert writer.lane.counts() == (1, 1)
+
+
+def test_a_second_writer_is_refused_when_it_attaches() -> None:
+    """The lane knows its writer, and tells who it is; the first one goes on."""
+    writer, reader = ends()
+    with pytest.raises(UsageError, match=rf"has a writer already, process {os.getpid()}"):
+        LaneWriter(writer.lane)
+    writer.send(b"still here", timeout=0)
+    assert drain(reader) == [b"still here"]
+
+
+def test_a_second_thread_is_refused_in_the_middle_of_a_send() -> None:
+    """Nothing of its message is seen, and the first send, and later ones, are whole."""
+    rt = _Interposed()
+    writer, reader = ends(rt=rt)
+
+    def intrude() -> None:
+        with pytest.raises(UsageError, match="Two threads send on lane"):
+            writer.send(b"intruder", timeout=0)
+
+    rt.before["Writer.Publish"] = intrude
+    writer.send(b"first", timeout=0)
+    writer.send(b"second", timeout=0)
+    assert drain(reader) == [b"first", b"second"]
 
 
 def test_a_claim_for_which_the_room_is_gone_is_no_claim() -> None:
     """Room is looked at again inside the claim: even a second writer never makes the first overwrite unread bytes."""
     rt = _Interposed()
     writer, reader = ends(256, rt=rt)
-    rt.before["Writer.Claim"] = lambda: [LaneWriter(writer.lane).send(b"x" * 48, timeout=0) for _ in range(4)]
+    rt.before["Writer.Claim"] = lambda: [SecondWriter(writer.lane).send(b"x" * 48, timeout=0) for _ in range(4)]
     with pytest.raises(Full):
         writer.send(b"late", timeout=0)
     assert drain(reader) == [b"x" * 48] * 4
