@@ -18,7 +18,7 @@ from tests.testbed.kernels import independent
 def carriers() -> int:
     """Count the greenlets of the testbed that are alive."""
     gc.collect()
-    return sum(isinstance(item, Carrier) and not item.greenlet.dead for item in gc.get_objects())
+    return sum(type(item) is Carrier and not item.greenlet.dead for item in gc.get_objects())
 
 
 def test_runs_leave_no_greenlet_and_no_world_behind() -> None:

@@ -181,3 +181,48 @@ def test_what_cannot_be_watched_is_refused() -> None:
         return "refused"
 
     assert explore(scenario).outcomes == ("'refused'",)
+
+
+class Defaulted:
+    """State that lies in the class until it is first written."""
+
+    count = 0
+
+
+@pytest.mark.parametrize("strategy", ["depth-first", "brute-force"])
+def test_a_default_in_the_class_is_state_like_any_other(strategy: str) -> None:
+    """A lost update starts from the class's value: the first read is a step, too, and both outcomes are seen."""
+
+    def scenario(rt: ControlledRuntime) -> int:
+        counter = Defaulted()
+        rt.watch(counter, None, "counter")
+
+        def increment() -> None:
+            counter.count = counter.count + 1
+
+        for task in [rt.spawn(increment, name=name) for name in ("one", "two")]:
+            task.join()
+        return counter.count
+
+    report = explore(scenario, strategy=strategy)
+    assert report.outcomes == ("1", "2")
+    assert report.traces == 4  # of two reads and two writes, each task's in order: those in which a write takes part
+
+
+@pytest.mark.parametrize("strategy", ["depth-first", "brute-force"])
+def test_a_look_for_what_is_not_there_yet_is_a_read(strategy: str) -> None:
+    """`getattr` with a default races with whoever sets the attribute first."""
+
+    def scenario(rt: ControlledRuntime) -> str:
+        holder = Defaulted()
+        rt.watch(holder, None, "holder")
+        seen: list[str] = []
+        tasks = [
+            rt.spawn(lambda: setattr(holder, "late", "set"), name="setter"),
+            rt.spawn(lambda: seen.append(getattr(holder, "late", "missing")), name="looker"),
+        ]
+        for task in tasks:
+            task.join()
+        return seen[0]
+
+    assert explore(scenario, strategy=strategy).outcomes == ("'missing'", "'set'")

@@ -58,10 +58,10 @@ class Watch(Controlled):
     def read(self, field: str, get: Callable[[], Any]) -> Any:
         """Return the value of a field for the current task."""
         kernel = self.kernel
-        value = get()
+        value = _peek(get)
         is_container = isinstance(value, _CONTAINERS)
         if kernel.over or kernel.current is kernel.outside:
-            return value
+            return get()
         if self._guard is None and not kernel.current.atomic and not isinstance(value, Controlled):
             make = Operation if is_container else Reading
             return kernel.perform(make("field.read", WatchedField(self, field), get))
@@ -70,7 +70,7 @@ class Watch(Controlled):
             kernel.writes |= self.field_bit(field)
         else:
             kernel.reads |= self.field_bit(field)
-        return value
+        return get()
 
     def write(self, field: str, put: Callable[[], None]) -> None:
         """Write a field for the current task."""
@@ -132,10 +132,13 @@ class WatchedField:
 @functools.lru_cache(maxsize=64)
 def _watched_class(base: Any) -> Any:
     """Make the subclass whose instances are watched; bounded, because scenarios may define classes of their own."""
-    slots = frozenset(name for kind in base.__mro__ for name in _slots(kind))
+    slots = {name for kind in base.__mro__ for name in _slots(kind)}
+    code = {name for kind in base.__mro__ for name, value in vars(kind).items() if hasattr(type(value), "__get__")}
+    not_data = frozenset(code - slots)
 
     def is_field(target: Any, name: str) -> bool:
-        return name in slots or name in _attributes(target)
+        """Tell state from code; a name that is not there yet, or only in the class, may be written any time."""
+        return name in _attributes(target) or not (name in not_data or name.startswith("__"))
 
     def __getattribute__(self: Any, name: str) -> Any:  # noqa: N807
         watch = _WATCHES.get(id(self))
@@ -160,6 +163,14 @@ def _watched_class(base: Any) -> Any:
     hooks = {hook.__name__: hook for hook in (__getattribute__, __setattr__, __delattr__)}
     body = {"__slots__": (), "__module__": base.__module__, "__qualname__": base.__qualname__, "__doc__": base.__doc__}
     return type(base)(base.__name__, (base,), {**body, **hooks})
+
+
+def _peek(get: Callable[[], Any]) -> Any:
+    """Return a value, or None where there is none yet."""
+    try:
+        return get()
+    except AttributeError:
+        return None
 
 
 def _slots(kind: type[Any]) -> tuple[str, ...]:
