@@ -189,10 +189,12 @@ def replay(
     json: Json = None,
 ) -> int:
     """Run the code along a trace: the reference, unless a defect is put back."""
+    from omni_ipc.device.api import open_device
     from omni_ipc.workflows import replaying
 
     out = Output(json)
     given = Trace.load(trace)
+    open_device(device)  # refuses here, and not in the worker, what this machine does not have
     with progress(f"replaying {trace.name} on {on}"):
         replayed = replaying.replay(given, defect=defect, on=on, device=device)
     code = ExitCode(replayed.verdict.exit_code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -263,9 +264,11 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("replay stranger.json", "There is no scenario 'split_maps'. Did you mean 'split_map'?"),
         ("replay good.json --defect dual_writers", "does not show in the scenario 'future_orphan'. Use its own:"),
         ("replay good.json --on thread", "There is no place to replay on 'thread'. Did you mean 'threads'?"),
+        ("replay good.json --device cud", "There is no device 'cud'. Did you mean 'cuda'?"),
+        ("replay good.json --device cuda:99", "Device 'cuda:99' is not here: torch "),
         ("show good.json --json mine.py/result.json", "Cannot write 'mine.py/result.json': "),
         ("show good.json --json .", "Cannot write '.': it is no regular file."),
-        ("show good.json --json /dev/null", "Cannot write '/dev/null': it is no regular file."),
+        ("show good.json --json pipe", "Cannot write 'pipe': it is no regular file."),
         ("explore future_orphan --defect unpack_outside_lock --save mine.py", "Cannot write 'mine.py/future_orphan"),
     ],
 )
@@ -286,6 +289,7 @@ def test_a_wrong_call_is_told_in_one_sentence(words: str, sentence: str, omni: O
         "leaving.py": "import sys\nsys.exit(0)\n",
     }.items():
         Path(name).write_text(text)
+    os.mkfifo("pipe")
     ran = omni(*words.split())
     assert ran.code == 2
     assert sentence in ran.err

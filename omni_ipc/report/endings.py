@@ -23,7 +23,7 @@ class Ending(NamedTuple):
     """An error, told to people and to scripts."""
 
     exit_code: ExitCode
-    sentence: str
+    sentence: str  # one line: what follows it, such as a worker's traceback, is for those who debug
 
 
 _EXHAUSTED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
@@ -39,19 +39,20 @@ def ending_of(error: BaseException) -> Ending:
         case KeyboardInterrupt():
             return Ending(ExitCode.INCONCLUSIVE, "Interrupted: nothing was concluded, and nothing is left behind.")
         case UsageError():
-            return Ending(ExitCode.USAGE, str(error))
+            return Ending(ExitCode.USAGE, _first_line(error))
         case OmniError() if not isinstance(error, InternalError):
-            return Ending(ExitCode.INCONCLUSIVE, str(error))
+            return Ending(ExitCode.INCONCLUSIVE, _first_line(error))
         case MemoryError():
             return Ending(ExitCode.USAGE, "This machine has no memory left. Free some, or ask for less.")
         case OSError(errno=number) if number in _EXHAUSTED | _FORBIDDEN:
             act = "Free some there" if number in _EXHAUSTED else "Allow it"
             return Ending(ExitCode.USAGE, f"This machine refuses: {error}. {act}, and run it again.")
-    return Ending(
-        ExitCode.INCONCLUSIVE,
-        f"A bug of omni-ipc ended this: {type(error).__name__}: {error} ({_place(error)}). Please report it with the "
-        "traceback that comes with OMNI_IPC_DEBUG=1.",
-    )
+    bug = f"A bug of omni-ipc ended this: {type(error).__name__}: {_first_line(error)} ({_place(error)})."
+    return Ending(ExitCode.INCONCLUSIVE, f"{bug} Please report it with the traceback that comes with OMNI_IPC_DEBUG=1.")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _place(error: BaseException) -> str:

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from omni_ipc.errors import Full, Inconclusive, InternalError, PeerDied, Timeout, UnknownName, UsageError
+from omni_ipc.errors import Full, Inconclusive, InternalError, PeerDied, PeerFailed, Timeout, UnknownName, UsageError
 from omni_ipc.report.endings import ending_of
 
 
@@ -34,8 +34,9 @@ def test_each_error_has_an_exit_code(error: BaseException, code: int) -> None:
 
 
 def test_an_expected_error_is_told_in_its_own_words() -> None:
-    """The error wrote the sentence; nothing is added to it."""
+    """The error wrote the sentence; nothing is added to it, and a worker's traceback stays behind."""
     assert ending_of(UsageError("Do that.")).sentence == "Do that."
+    assert ending_of(PeerFailed("It broke: why\nTraceback (most recent call last):\n")).sentence == "It broke: why"
 
 
 def test_a_bug_is_told_with_its_place_and_how_to_report_it() -> None:

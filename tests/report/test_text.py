@@ -114,6 +114,14 @@ def test_of_a_long_trace_the_regions_and_last_steps_are_shown() -> None:
     assert _drawn(trace, width=60, full=True).count("queue.get") == len(between)
 
 
+def test_a_single_step_is_shown_rather_than_counted() -> None:
+    """Its count would take the same room, and tell less."""
+    steps = tuple(Step("one", name, {"n": n}) for n in range(20) for name in ("One.Begin", "queue.get"))
+    drawn = _drawn(Trace(version=1, scenario="mine", origin=Origin.EXPLORED, steps=steps), width=60)
+    assert drawn.count("queue.get") == 20
+    assert "…" not in drawn
+
+
 def test_a_task_that_polls_is_shown_once() -> None:
     """The same few steps again and again, with nobody else's between them, become a count."""
     poll = (Step("reader", "Reader.Look"), Step("reader", "Bell.Park"), Step("reader", "words.wait"))
