@@ -17,6 +17,8 @@ from types import TracebackType
 from omni_ipc.errors import EnvironmentMissing, FormatError, UsageError
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+_BLOCK_BYTES = 512  # of st_blocks, whatever the file system
+_MADV_POPULATE_WRITE = 23
 
 
 class Segment:
@@ -28,16 +30,18 @@ class Segment:
     def __init__(self, fd: int, nbytes: int, name: str) -> None:
         self.fd = fd
         self.name = name
-        self._map = mmap.mmap(fd, nbytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        whole = os.fstat(fd).st_blocks * _BLOCK_BYTES >= nbytes
+        self._map = mmap.mmap(fd, nbytes, flags=mmap.MAP_SHARED | (mmap.MAP_POPULATE if whole else 0))
         self.view = memoryview(self._map)
 
     @classmethod
-    def create(cls, nbytes: int, *, name: str) -> Segment:
+    def create(cls, nbytes: int, *, name: str, reserved: int | None = None) -> Segment:
         """Make a zero-filled segment.
 
         Args:
             nbytes: its size for good, 1 byte or more.
             name: for messages, and for the eyes of those who look into /proc/PID/maps.
+            reserved: bytes at its start that get their memory now, all unless given; `reserve` the rest before use.
 
         Raises:
             EnvironmentMissing: this machine has no memory, or this process no descriptor, left for it.
@@ -47,7 +51,8 @@ class Segment:
         fd = -1
         try:
             fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-            os.posix_fallocate(fd, 0, nbytes)  # sets the size too
+            os.ftruncate(fd, nbytes)
+            os.posix_fallocate(fd, 0, nbytes if reserved is None else reserved)
             fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
             return cls(fd, nbytes, name)
         except OSError as error:
@@ -79,6 +84,19 @@ class Segment:
             return cls(fd, nbytes, name)
         except OSError as error:
             raise _unavailable(name, nbytes, error) from None
+
+    def reserve(self, offset: int, nbytes: int) -> None:
+        """Get memory for a part of the segment, and map it; both are page-aligned. Idempotent.
+
+        Raises:
+            EnvironmentMissing: this machine has no memory left for it.
+        """
+        try:
+            os.posix_fallocate(self.fd, offset, nbytes)
+        except OSError as error:
+            raise _unavailable(self.name, nbytes, error) from None
+        with contextlib.suppress(OSError):  # before Linux 5.14 its pages are mapped one by one, on first touch
+            self._map.madvise(_MADV_POPULATE_WRITE, offset, nbytes)
 
     def close(self) -> None:
         """Close the descriptor, and unmap; views that still live keep the mapping until they go. Idempotent."""
