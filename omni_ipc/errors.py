@@ -56,11 +56,25 @@ class PeerError(OmniError):
 
 
 class PeerDied(PeerError):
-    """The other side ended without saying goodbye."""
+    """The other side ended without saying goodbye.
 
-    def __init__(self, peer: str, how: str, last_sequence: int | None = None) -> None:
+    Args:
+        peer: who.
+        how: exit status or signal, as far as this process may know it.
+        last_sequence: of a writer, the last record that it published; None if it published none.
+        first_unread: of a reader, the first record that it did not take.
+    """
+
+    def __init__(
+        self, peer: str, how: str, last_sequence: int | None = None, *, first_unread: int | None = None
+    ) -> None:
+        self.last_sequence = last_sequence
+        self.first_unread = first_unread
         after = "" if last_sequence is None else f" after record {last_sequence}"
-        super().__init__(f"{peer} died{after}: {how}. Look at its log; what it had published before was delivered.")
+        kept = "what it had published before was delivered"
+        if first_unread is not None:
+            after, kept = f" before it took record {first_unread}", "that record and those behind it are lost"
+        super().__init__(f"{peer} died{after}: {how}. Look at its log; {kept}.")
 
 
 class PeerClosed(PeerError):

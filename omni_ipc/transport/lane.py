@@ -5,8 +5,6 @@ A lane is strictly one writer context to one reader; nothing in it is shared bet
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import NamedTuple
 
 from omni_ipc.errors import FormatError, UsageError
@@ -24,8 +22,11 @@ from omni_ipc.transport.layout import (
     WRITER_PARKED,
     Header,
     SegmentKind,
+    Side,
+    Signature,
     is_ring_size,
 )
+from omni_ipc.transport.liveness import this_process
 
 RING_BYTES = 8 << 20
 
@@ -99,20 +100,24 @@ class Lane:
             raise FormatError(f"Lane '{self.name}', positions: {used} bytes in use, of a ring of {self.ring_bytes}.")
         return self.ring_bytes - used
 
-    def sign(self) -> None:
-        """Name this process as the writer, in the header.
+    def sign(self, side: Side) -> None:
+        """Name this process as the writer, or as the reader, in the header.
 
         Raises:
-            UsageError: the lane has a writer.
+            UsageError: the lane has one.
         """
-        header = Header.read(self._buffer, SegmentKind.LANE, self.name)
-        if header.writer_pid:
+        signed = self.signature(side)
+        if signed is not None:
+            name = side.name.lower()
             raise UsageError(
-                f"Lane '{self.name}' has a writer already, process {header.writer_pid}, and takes no second one. "
-                "Create a lane for each writer."
+                f"Lane '{self.name}' has a {name} already, process {signed.pid}, and takes no second one. "
+                f"Create a lane for each {name}."
             )
-        pid = os.getpid()
-        Header.sign(self._buffer, pid, _start_time(pid))
+        Header.sign(self._buffer, side, this_process())
+
+    def signature(self, side: Side) -> Signature | None:
+        """Tell which process writes, or reads; None if none has attached yet."""
+        return Header.signature(self._buffer, side)
 
     def write(self, position: int, data: bytes | memoryview) -> int:
         """Copy bytes into the ring, around its end if need be, and return the position behind them."""
@@ -132,8 +137,3 @@ class Lane:
         if len(copy) < nbytes:
             copy += self._ring[: nbytes - len(copy)]
         return copy
-
-
-def _start_time(pid: int) -> int:
-    """Clock ticks between the machine's start and the process's: field 22 of its stat, counted behind the name."""
-    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])

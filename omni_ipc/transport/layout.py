@@ -6,13 +6,15 @@ over a cache line, nor over its neighbour that the processor prefetches.
 Lane: one writer, one reader               Doorbell: any number of writers, one reader
       0  header                                  0  header
     128  write position, records written       128  reader parked
-    256  read position, records taken
+    256  read position, records taken, reader closed
     384  writer parked
     512  ring: a power of two bytes
 
-Header, laid once, before the descriptor travels; the writer signs it when it attaches
+Header, laid once, before the descriptor travels; writer and reader of a lane sign it when they attach
       0  magic "omni_ipc"        8  layout version u32     12  segment kind u32
      16  ring bytes u64         24  epoch u64              32  writer pid u64     40  its start time u64
+                                                           48  reader pid u64     56  its start time u64
+     64  of a doorbell: how its sleeper is woken, u64: by futex 0, by eventfd too 1
 
 Positions count bytes since the lane was laid, u64, and never go back; the offset in the ring is position % ring bytes.
 
@@ -22,7 +24,8 @@ Record: 8-byte aligned; may wrap around the end of the ring
 Bodies
   MESSAGE, ERROR   msgpack (wire.py)
   TENSOR           0 slot u32    4 generation u32   8 data bytes u64    16 dtype u8   17 framework u8   18 dimensions u8
-                  19 zero       24 each dimension u64, padded to 16     then the data, if slot is INLINE
+                  19 zero       20 place in the slot / 64 u32           24 each dimension u64, padded to 16
+                  then the data, if slot is INLINE; else they lie in that slot of the lane's slab (geometry.py)
   FRAGMENT         0 index u32   4 count u32        8 total bytes u64   16 kind u8    17 zero
                   24 the next bytes of a body of `total` bytes and of that kind
   END              0 final sequence u64: how many records came before
@@ -41,30 +44,29 @@ from typing import NamedTuple
 from omni_ipc.errors import FormatError
 
 MAGIC = b"omni_ipc"
-VERSION = 1
+VERSION = 2
 LINE_BYTES = 128
 ALIGNMENT = 8
 
 WRITE_POSITION, RECORDS_WRITTEN = 16, 17  # word indices: offsets / 8
-READ_POSITION, RECORDS_TAKEN = 32, 33
+READ_POSITION, RECORDS_TAKEN, READER_CLOSED = 32, 33, 34
 WRITER_PARKED = 48
-READER_PARKED = 16  # in a doorbell
+WAKING, READER_PARKED = 8, 16  # in a doorbell
 RING_OFFSET = 4 * LINE_BYTES
 DOORBELL_BYTES = 2 * LINE_BYTES
 
 SMALLEST_RING_BYTES = 256  # a quarter holds one fragment with data
 
 RECORD = struct.Struct("<IBBHQ")
-TENSOR = struct.Struct("<IIQBBB5x")
+TENSOR = struct.Struct("<IIQBBBxI")
 FRAGMENT = struct.Struct("<IIQB7x")
 END = struct.Struct("<Q")
 
 FIRST, LAST = 1, 2  # flags of a record
 INLINE = 0xFFFF_FFFF  # as a tensor's slot: its data follow in the record
 
-_HEADER = struct.Struct("<8sIIQQQQ")
+_HEADER = struct.Struct("<8sIIQQQQQQ")
 _SIGNATURE = struct.Struct("<QQ")
-_SIGNATURE_OFFSET = 32
 
 
 class SegmentKind(enum.IntEnum):
@@ -72,6 +74,21 @@ class SegmentKind(enum.IntEnum):
 
     LANE = 1
     DOORBELL = 2
+    SLAB = 3
+
+
+class Side(enum.IntEnum):
+    """An end of a lane, and where in the header it signs."""
+
+    WRITER = 32
+    READER = 48
+
+
+class Signature(NamedTuple):
+    """One process for ever: its id may be given again, its id and start time may not."""
+
+    pid: int
+    start: int  # clock ticks since boot
 
 
 class Kind(enum.IntEnum):
@@ -94,17 +111,23 @@ class Header(NamedTuple):
     kind: SegmentKind
     ring_bytes: int
     epoch: int
-    writer_pid: int = 0  # 0 until the writer has attached
-    writer_start: int = 0  # clock ticks since boot: with the pid it names one process for ever
+    writer: Signature | None = None  # None until it has attached
+    reader: Signature | None = None
 
     def lay(self, buffer: memoryview) -> None:
-        """Write the header at the start of a segment."""
-        _HEADER.pack_into(buffer, 0, MAGIC, VERSION, *self)
+        """Write the header at the start of a segment; nobody has signed it yet."""
+        _HEADER.pack_into(buffer, 0, MAGIC, VERSION, self.kind, self.ring_bytes, self.epoch, 0, 0, 0, 0)
 
     @staticmethod
-    def sign(buffer: memoryview, pid: int, start: int) -> None:
-        """Name the process that writes."""
-        _SIGNATURE.pack_into(buffer, _SIGNATURE_OFFSET, pid, start)
+    def sign(buffer: memoryview, side: Side, signature: Signature) -> None:
+        """Name the process that attaches."""
+        _SIGNATURE.pack_into(buffer, side, *signature)
+
+    @staticmethod
+    def signature(buffer: memoryview, side: Side) -> Signature | None:
+        """Read who has attached; only as true as that process says."""
+        signature = Signature(*_SIGNATURE.unpack_from(buffer, side))
+        return signature if signature.pid else None
 
     @classmethod
     def read(cls, buffer: memoryview, kind: SegmentKind, name: str) -> Header:
@@ -113,16 +136,16 @@ class Header(NamedTuple):
         Raises:
             FormatError: the segment is too small, not ours, of another version, kind or geometry.
         """
-        expected_bytes = RING_OFFSET if kind is SegmentKind.LANE else DOORBELL_BYTES
+        expected_bytes = DOORBELL_BYTES if kind is SegmentKind.DOORBELL else RING_OFFSET
         _check(name, "size", buffer.nbytes, f"at least {expected_bytes}", buffer.nbytes >= expected_bytes)
-        magic, version, found, ring_bytes, epoch, pid, start = _HEADER.unpack_from(buffer)
+        magic, version, found, ring_bytes, epoch, *_ = _HEADER.unpack_from(buffer)
         _check(name, "magic", magic, MAGIC, magic == MAGIC)
         _check(name, "version", version, VERSION, version == VERSION)
         _check(name, "kind", found, kind.value, found == kind)
         if kind is SegmentKind.LANE:
             fits = is_ring_size(ring_bytes) and RING_OFFSET + ring_bytes == buffer.nbytes
             _check(name, "ring bytes", ring_bytes, f"{buffer.nbytes - RING_OFFSET}, a power of two", fits)
-        return cls(kind, ring_bytes, epoch, pid, start)
+        return cls(kind, ring_bytes, epoch, cls.signature(buffer, Side.WRITER), cls.signature(buffer, Side.READER))
 
 
 def kind_of(code: int) -> Kind:

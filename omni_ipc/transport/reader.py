@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from omni_ipc.errors import FormatError, PeerClosed
+from omni_ipc.errors import FormatError, PeerClosed, PeerDied
+from omni_ipc.transport import liveness
 from omni_ipc.transport.framing import Assembly, Message
 from omni_ipc.transport.lane import Lane
 from omni_ipc.transport.layout import (
@@ -10,10 +11,12 @@ from omni_ipc.transport.layout import (
     FIRST,
     LAST,
     READ_POSITION,
+    READER_CLOSED,
     RECORD,
     RECORDS_TAKEN,
     WRITE_POSITION,
     Kind,
+    Side,
     kind_of,
     padded,
 )
@@ -27,6 +30,12 @@ class LaneReader:
     """
 
     def __init__(self, lane: Lane) -> None:
+        """Attach as the reader.
+
+        Raises:
+            UsageError: the lane has a reader.
+        """
+        lane.sign(Side.READER)
         self.name = lane.name
         self.lane = lane
         self._rt = lane.rt
@@ -35,7 +44,7 @@ class LaneReader:
         self._sequence = lane.words.load(RECORDS_TAKEN)
         self._seen = self._position  # the write position when it was last looked at
         self._assembly = Assembly(lane.max_message_bytes)
-        self._end: FormatError | PeerClosed | None = None
+        self._end: FormatError | PeerClosed | PeerDied | None = None
 
     @property
     def abandoned(self) -> int:
@@ -53,13 +62,14 @@ class LaneReader:
 
         Raises:
             PeerClosed: the writer has closed the lane, and everything before was taken.
+            PeerDied: `look_at_writer` found it dead, and everything that it had published was taken.
             FormatError: the bytes in the ring disagree with the format; the message says where.
 
         Points: Reader.Take, once a batch.
         """
         while self.ready():
             if self._end is not None:
-                raise type(self._end)(*self._end.args)
+                raise self._end.with_traceback(None)
             message = self._take()
             if message is None:
                 continue
@@ -67,6 +77,20 @@ class LaneReader:
                 return message
             self._end = PeerClosed(f"Lane '{self.name}' was closed by its writer, after {message.sequence} records.")
         return None
+
+    def look_at_writer(self) -> None:
+        """Look whether the writer has died; if so, the take behind its last message raises `PeerDied`."""
+        writer = self.lane.signature(Side.WRITER)
+        if self._end is not None or writer is None or (how := liveness.ending(writer)) is None:
+            return
+        if not self.ready():  # looked at after the death: nothing more will come
+            last = self._sequence - 1 if self._sequence else None
+            self._end = PeerDied(f"The writer of lane '{self.name}', process {writer.pid},", how, last)
+
+    def close(self) -> None:
+        """Take nothing more: a writer that waits for room, or for the acknowledgement, learns so. Idempotent."""
+        self._words.store(READER_CLOSED, 1)
+        self.lane.room_bell.ring()
 
     def _take(self) -> Message | None:
         with self._rt.region("Reader.Take", lane=self.name):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from omni_ipc.errors import Full, UsageError
+from omni_ipc.errors import Full, PeerClosed, PeerDied, Timeout, UsageError
+from omni_ipc.transport import liveness
 from omni_ipc.transport.bell import Bell
 from omni_ipc.transport.framing import Record, cut
-from omni_ipc.transport.lane import Lane
-from omni_ipc.transport.layout import END, RECORD, RECORDS_WRITTEN, WRITE_POSITION, Kind, padded
+from omni_ipc.transport.lane import Counts, Lane
+from omni_ipc.transport.layout import END, READER_CLOSED, RECORD, RECORDS_WRITTEN, WRITE_POSITION, Kind, Side, padded
 from omni_ipc.transport.tensor import Tensor
 
 
@@ -45,6 +46,8 @@ class LaneWriter:
         self._batch_bytes = lane.ring_bytes // 4
         self._sending = False
         self._closed = False
+        self._looks = liveness.Looks(lane.rt)
+        self._end: PeerClosed | PeerDied | None = None
 
     def send(self, body: bytes, tensors: Sequence[Tensor] = (), *, timeout: float, kind: Kind = Kind.MESSAGE) -> None:
         """Publish a message; the sender's memory is free for other use on return.
@@ -60,6 +63,8 @@ class LaneWriter:
 
         Raises:
             Full: no room came free in time; the reader will see nothing of the message.
+            PeerDied: there is no room, and will be none, because the reader has died.
+            PeerClosed: there is no room, and the reader has closed.
             UsageError: the lane is closed, or the message is larger than its reader takes.
 
         Points: Writer.Claim and Writer.Publish, each once a batch.
@@ -77,13 +82,35 @@ class LaneWriter:
     def close(self, timeout: float) -> None:
         """Say that nothing more will come, with the number of records before; idempotent.
 
+        The reader has not taken it yet on return: `join` waits for that.
+
         Raises:
             Full: no room came free in time; the lane is still open.
+            PeerDied, PeerClosed: see `send`.
         """
         if not self._closed:
             final = self._words.load(RECORDS_WRITTEN)
             self._send([Record(Kind.END, END.pack(final), memoryview(b""))], timeout)
             self._closed = True
+
+    def join(self, timeout: float) -> Counts:
+        """Wait, after the close, until the reader has taken everything: then sent equals received.
+
+        Raises:
+            Timeout: it has not, within ``timeout`` seconds; tells how many records are unread.
+            PeerDied: the reader died before; tells which record it did not take.
+            PeerClosed: the reader closed before.
+            UsageError: this end is still open.
+        """
+        if not self._closed:
+            raise UsageError(f"Lane '{self.name}' is still open, so its reader awaits more. Close it before the join.")
+        if not self._await(lambda: len(set(self.lane.counts())) == 1, self._rt.now() + timeout):
+            written, taken = self.lane.counts()
+            raise Timeout(
+                f"Lane '{self.name}': its reader has not taken {written - taken} of {written} records within "
+                f"{timeout:g} s. Wait longer, or look at the reader."
+            )
+        return self.lane.counts()
 
     def _send(self, records: list[Record], timeout: float) -> None:
         if self._closed:
@@ -102,7 +129,7 @@ class LaneWriter:
             self._sending = False
 
     def _sign(self, lane: Lane) -> None:
-        lane.sign()
+        lane.sign(Side.WRITER)
 
     def _claim(self, nbytes: int, deadline: float) -> _Claim:
         while True:
@@ -114,14 +141,37 @@ class LaneWriter:
             self._await_room(nbytes, deadline)
 
     def _await_room(self, nbytes: int, deadline: float) -> None:
-        while (room := self.lane.room()) < nbytes:
+        if not self._await(lambda: self.lane.room() >= nbytes, deadline):
+            raise Full(
+                f"Lane '{self.name}' has {self.lane.room():,} of {self.lane.ring_bytes:,} bytes free, and a record "
+                f"needs {nbytes:,}: its reader took nothing in time. Wait longer, or look at the reader."
+            )
+
+    def _await(self, ready: Callable[[], bool], deadline: float) -> bool:
+        """Wait for something that the reader does, and tell whether it came in time; its death ends the wait."""
+        while True:
+            self._end = self._end or self._look_at_reader()
+            if ready():  # asked after the look: what the reader did before its end counts
+                return True
+            if self._end is not None:
+                raise self._end.with_traceback(None)
             remaining = deadline - self._rt.now()
             if remaining <= 0:
-                raise Full(
-                    f"Lane '{self.name}' has {room:,} of {self.lane.ring_bytes:,} bytes free, and a record needs "
-                    f"{nbytes:,}: its reader took nothing in time. Wait longer, or look at the reader."
-                )
-            self.lane.room_bell.sleep_unless(lambda: self.lane.room() >= nbytes, remaining)
+                return False
+            self.lane.room_bell.sleep_unless(ready, remaining)
+
+    def _look_at_reader(self) -> PeerClosed | PeerDied | None:
+        """Find out whether the reader will take nothing more."""
+        if self._words.load(READER_CLOSED):
+            return PeerClosed(
+                f"Lane '{self.name}' was closed by its reader before it took record {self.lane.counts().taken}; "
+                "that record and those behind it are lost. Send no more on it."
+            )
+        reader = self.lane.signature(Side.READER) if self._looks.due() else None
+        if reader is None or (how := liveness.ending(reader)) is None:
+            return None
+        who = f"The reader of lane '{self.name}', process {reader.pid},"
+        return PeerDied(who, how, first_unread=self.lane.counts().taken)
 
     def _publish(self, claim: _Claim, batch: Sequence[Record]) -> None:
         with self._rt.region("Writer.Publish", lane=self.name, position=claim.position):

@@ -31,14 +31,13 @@ from tests.support.lanes import plain_lane
 BOTH = FIRST | LAST
 
 
-def publish(lane: Lane, *records: tuple[int, int, bytes]) -> LaneReader:
-    """Write records (kind, flags, body) as they are given, numbered as they should be, and make a reader."""
+def publish(lane: Lane, *records: tuple[int, int, bytes]) -> None:
+    """Write records (kind, flags, body) as they are given, numbered as they should be."""
     position = 0
     for sequence, (kind, flags, body) in enumerate(records):
         head = RECORD.pack(len(body), kind, flags, 0, sequence)
         position = padded(lane.write(lane.write(position, head), body))
     lane.words.store(WRITE_POSITION, position)
-    return LaneReader(lane)
 
 
 def fragment(index: int, count: int, total: int, kind: int, data: bytes) -> bytes:
@@ -94,7 +93,9 @@ HEAD = (Kind.MESSAGE, FIRST, b"")
 )
 def test_a_malformed_message_is_refused_by_name(complaint: str, records: list[tuple[int, int, bytes]]) -> None:
     """The error names the lane, the record and the field; nothing of the message is delivered, now or later."""
-    reader = publish(plain_lane(4096, max_message_bytes=2000), *records)
+    lane = plain_lane(4096, max_message_bytes=2000)
+    publish(lane, *records)
+    reader = LaneReader(lane)
     for _ in range(2):
         with pytest.raises(FormatError, match=rf"Lane 'out', record {len(records) - 1}, {complaint}"):
             reader.take()
@@ -121,7 +122,8 @@ def test_a_body_longer_than_what_is_published_is_refused() -> None:
 def test_a_broken_lane_stays_broken() -> None:
     """Also when its writer puts the bytes right: what was wrong once is not trusted again."""
     lane = plain_lane(1024)
-    reader = publish(lane, (Kind.MESSAGE, 4, b""))
+    reader = LaneReader(lane)
+    publish(lane, (Kind.MESSAGE, 4, b""))
     with pytest.raises(FormatError, match="flags: 4"):
         reader.take()
     publish(lane, (Kind.MESSAGE, BOTH, b""))

@@ -235,14 +235,17 @@ def test_a_close_that_meets_a_full_ring_can_be_tried_again() -> None:
         reader.take()
 
 
-def test_a_reader_may_come_late_or_again() -> None:
-    """It begins where the last one stopped: the positions lie in the lane."""
+def test_a_second_reader_is_refused_when_it_attaches() -> None:
+    """The lane knows its reader, and tells who it is; the first one, which came late, goes on."""
     lane = plain_lane()
     writer = LaneWriter(lane)
     for number in range(3):
         writer.send(b"%d" % number, timeout=0)
-    assert bytes(LaneReader(lane).take().body) == b"0"  # type: ignore[union-attr]
-    assert drain(LaneReader(lane)) == [b"1", b"2"]
+    reader = LaneReader(lane)
+    assert bytes(reader.take().body) == b"0"  # type: ignore[union-attr]
+    with pytest.raises(UsageError, match=rf"has a reader already, process {os.getpid()}, and takes no second one"):
+        LaneReader(lane)
+    assert drain(reader) == [b"1", b"2"]
 
 
 def test_a_buffer_that_is_no_power_of_two_behind_its_header_is_refused() -> None:

@@ -23,7 +23,7 @@ def test_a_lane_with_one_message_has_these_bytes() -> None:
 
     pid, start = struct.unpack_from("<QQ", buffer, 32)
     assert (pid > 1, start > 0) == (True, True)
-    assert buffer[:32] == b"omni_ipc" + struct.pack("<IIQQ", 1, 1, 1024, 5)
+    assert buffer[:32] == b"omni_ipc" + struct.pack("<IIQQ", 2, 1, 1024, 5)
     message = struct.pack("<IBBHQ", 5, 1, 1, 0, 0) + b"hello" + bytes(3)
     described = struct.pack("<IIQBBB5xQ", 0xFFFFFFFF, 0, 6, 5, 1, 1, 3) + b"\1\0\2\0\3\0"
     written = message + struct.pack("<IBBHQ", len(described), 2, 2, 0, 1) + described + bytes(2)
@@ -37,7 +37,7 @@ def test_a_lane_with_one_message_has_these_bytes() -> None:
     ("field", "offset", "value"),
     [
         ("magic", 0, b"omni-ipc"),
-        ("version", 8, b"\2\0\0\0"),
+        ("version", 8, b"\1\0\0\0"),
         ("kind", 12, b"\2\0\0\0"),
         ("ring bytes", 16, struct.pack("<Q", 2048)),
         ("ring bytes", 16, struct.pack("<Q", 1000)),

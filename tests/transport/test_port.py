@@ -15,7 +15,8 @@ from omni_ipc.transport.lane import Lane
 from omni_ipc.transport.layout import DOORBELL_BYTES, WRITE_POSITION
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
-from tests.support.lanes import RT, plain_port
+from omni_ipc.transport.writer import LaneWriter
+from tests.support.lanes import RT, plain_lane, plain_port
 
 
 def receive(port: Port, timeout: float = 30) -> tuple[str, bytes]:
@@ -35,7 +36,7 @@ def test_a_busy_lane_does_not_keep_another_one_waiting() -> None:
 
 def test_a_receive_that_times_out_has_changed_nothing() -> None:
     """Positions, counts and doorbell are as before, and the next message arrives as if nobody had asked."""
-    _, (writer,) = plain_port("out")
+    writer = LaneWriter(plain_lane())
     doorbell = memoryview(bytearray(DOORBELL_BYTES))
     port = Port(rt=RT, lanes=[LaneReader(writer.lane)], doorbell=create_doorbell(rt=RT, buffer=doorbell))
 
@@ -107,7 +108,7 @@ class _LateSleeper(NativeRuntime):
 def test_what_happens_just_before_the_sleep_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader looks again after it has said that it sleeps: for a message, and for the close of the port."""
     monkeypatch.setattr(bell, "LONGEST_SLEEP_S", 60.0)
-    _, (writer,) = plain_port("out")
+    writer = LaneWriter(plain_lane())
     rt = _LateSleeper()
     doorbell = create_doorbell(rt=rt, buffer=memoryview(bytearray(DOORBELL_BYTES)))
     port = Port(rt=RT, lanes=[LaneReader(writer.lane)], doorbell=doorbell)
@@ -134,8 +135,8 @@ def test_a_closed_lane_is_told_once_and_the_others_go_on() -> None:
     second.close(0)
     for sentence in (
         "Lane 'second' was closed",
-        "Every writer of the port has closed",
-        "Every writer of the port has closed",
+        "Every writer of the port has ended",
+        "Every writer of the port has ended",
     ):
         with pytest.raises(PeerClosed, match=sentence):
             port.receive(0)
