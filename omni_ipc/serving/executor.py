@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from omni_ipc.errors import OmniError, ShutdownError, Timeout
+from omni_ipc.errors import OmniError, PeerError, ShutdownError, Timeout
 from omni_ipc.seam.api import Future, Runtime, Task
 from omni_ipc.serving.config import ServingConfig
 from omni_ipc.serving.links import Receiver, Sender
@@ -96,8 +97,9 @@ class Executor:
     def shutdown(self) -> None:
         """Stop the worker, take what it still announces, and fail whatever is pending after that; bounded in time."""
         with self._rt.region("Executor.Stop", self._sending):
-            self._requests.send(Stop())
-            self._requests.close()
+            with contextlib.suppress(PeerError):  # nobody is left to be told
+                self._requests.send(Stop())
+                self._requests.close()
         if self._pumping is not None:
             self._pumping.join(self._config.shutdown_timeout_s)
             self._results.close()

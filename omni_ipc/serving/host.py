@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -128,6 +129,7 @@ class WorkerHost:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is the engine's business; it then stops its hosts
             )
+        self._pidfd = os.pidfd_open(self._process.pid)
 
     def __enter__(self) -> WorkerHost:
         return self
@@ -190,15 +192,7 @@ class WorkerHost:
             PeerDied: it died.
             Timeout: it says nothing.
         """
-        try:
-            data = self._control.recv(MESSAGE_BYTES)
-        except TimeoutError:
-            raise Timeout(
-                f"The worker process {self.pid} did not answer within {self._timeout_s:g} s. "
-                "Give WorkerHost a larger timeout_s, or look at what the process does: py-spy dump."
-            ) from None
-        except OSError:  # the process is gone, or `stop` has closed our end
-            data = b""
+        data = self._hear()
         if not data:
             raise self._await_death()
         match wire.decode(data, Answer):
@@ -215,6 +209,31 @@ class WorkerHost:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    def _hear(self) -> bytes:
+        """Wait for what the process says; empty once it is gone, or `stop` has closed our end.
+
+        Its death is seen by pidfd: a child that it forked may keep its end of the control socket open.
+        """
+        sources = (self._control.fileno(), self._pidfd)
+        if -1 in sources:
+            return b""
+        poll = select.poll()
+        for fd in sources:
+            poll.register(fd, select.POLLIN)
+        heard = dict(poll.poll(self._timeout_s * 1000))
+        if not heard:
+            raise Timeout(
+                f"The worker process {self.pid} did not answer within {self._timeout_s:g} s. "
+                "Give WorkerHost a larger timeout_s, or look at what the process does: py-spy dump."
+            )
+        try:
+            return self._control.recv(MESSAGE_BYTES) if sources[0] in heard else b""
+        except OSError:
+            return b""
 
     def _tell(self, data: bytes, descriptors: Sequence[int]) -> None:
         try:

@@ -5,11 +5,12 @@ python -m omni_ipc.serving.hosted CONTROL_FD ENGINE_PID
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from omni_ipc.device.api import open_device
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.seam.api import Future, Runtime
+from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.host import (
     DOORBELLS,
     LANES,
@@ -30,7 +32,7 @@ from omni_ipc.serving.host import (
 )
 from omni_ipc.serving.messages import Request
 from omni_ipc.serving.worker import Worker
-from omni_ipc.transport import wire
+from omni_ipc.transport import liveness, wire
 from omni_ipc.transport.bell import Bell, open_doorbell
 from omni_ipc.transport.channel import LaneSender, PortReceiver
 from omni_ipc.transport.lane import Lane
@@ -39,19 +41,32 @@ from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.writer import LaneWriter
 
+ENGINE_GONE = 3
+"""Exit status of a host whose engine has ended without stopping it."""
+
 
 def main() -> None:
     """Serve the engine until it closes the control socket, or is gone."""
     control_fd, engine_pid = map(int, sys.argv[1:])
+    NativeRuntime().spawn(_end_with, engine_pid, name="engine watch")
     with socket.socket(fileno=control_fd) as control:
         while True:
             data, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, len(LANES) + len(DOORBELLS) + 1)
             if not data:
                 return
-            _serve(control, data, descriptors, engine_pid)
+            _serve(control, data, descriptors)
 
 
-def _serve(control: socket.socket, data: bytes, descriptors: Sequence[int], engine_pid: int) -> None:
+def _end_with(engine_pid: int) -> None:
+    """End this process when the engine ends, whatever a forward is stuck in."""
+    with contextlib.suppress(ProcessLookupError):
+        pidfd = os.pidfd_open(engine_pid)
+        if os.getppid() == engine_pid:  # else it has ended, and the id may be another's by now
+            liveness.has_ended(pidfd, within_ms=None)
+    os._exit(ENGINE_GONE)
+
+
+def _serve(control: socket.socket, data: bytes, descriptors: Sequence[int]) -> None:
     """Run one worker, and say how it went."""
     segments: list[Segment] = []
     try:
@@ -59,7 +74,7 @@ def _serve(control: socket.socket, data: bytes, descriptors: Sequence[int], engi
         names = (*LANES, *DOORBELLS)
         segments += [Segment.attach(fd, name=name) for name, fd in zip(names, descriptors, strict=False)]
         rt = _runtime(spec, descriptors[len(names) :])
-        worker = _build(rt, spec, segments, orphaned=lambda: os.getppid() != engine_pid)
+        worker = _build(rt, spec, segments)
         _answer(control, Opened())
         ending = rt.future()
         rt.spawn(_run_into, ending, worker, name="worker.main")
@@ -98,7 +113,7 @@ def _runtime(spec: WorkerSpec, descriptors: Sequence[int]) -> Runtime:
     return runtime
 
 
-def _build(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment], orphaned: Callable[[], bool]) -> Worker:
+def _build(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment]) -> Worker:
     requests, replies, outputs, engine_bell, worker_bell = segments
     port = Port(
         rt=rt,
@@ -113,7 +128,6 @@ def _build(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment], orphaned:
         outputs=_sender(rt, outputs, "worker.output", bell),
         pipeline=_load(spec.pipeline)(**spec.pipeline_options),
         device=open_device(spec.device),
-        orphaned=orphaned,
     )
     return worker
 

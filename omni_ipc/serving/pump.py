@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from omni_ipc.errors import OmniError, PeerClosed, ShutdownError, Timeout
+from omni_ipc.errors import OmniError, PeerClosed, PeerDied, ShutdownError, Timeout
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Delivery, Receiver
 from omni_ipc.serving.messages import ComputeDone, ComputeFailed, OutputFailed, OutputReady, Reply
@@ -43,14 +43,17 @@ class ResultPump:
             self._table.close(reason)
 
     def _pump(self) -> OmniError:
+        died: OmniError | None = None
         while True:
             try:
                 delivery = self._results.receive(timeout=self._poll_s)
             except Timeout:
                 if (death := self._death()) is not None:
                     return death
+            except PeerDied as error:  # of one lane: what the others still hold is taken first
+                died = self._death() or error
             except PeerClosed:
-                return ShutdownError("The engine has shut down. Start a new one for further work.")
+                return died or ShutdownError("The engine has shut down. Start a new one for further work.")
             except OmniError as error:  # the lane is damaged: nothing that follows could be trusted
                 return error
             else:

@@ -7,11 +7,11 @@ requests ─► main loop ── forward() on the device ──┬─► Compute
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from omni_ipc.device.api import Device, DeviceEvent
-from omni_ipc.errors import PeerClosed, Timeout
+from omni_ipc.errors import PeerClosed, PeerDied, Timeout
 from omni_ipc.seam.api import Queue, Runtime
 from omni_ipc.serving.links import Receiver, Sender
 from omni_ipc.serving.messages import (
@@ -41,7 +41,6 @@ class Worker:
 
     Args:
         name: prefix of the names of its tasks: ``worker.main`` runs `run`, ``worker.output`` is the output thread.
-        orphaned: asked when no request came for a while; True once the engine is gone, and the worker must end.
     """
 
     def __init__(
@@ -55,7 +54,6 @@ class Worker:
         device: Device,
         name: str = "worker",
         poll_s: float = 0.5,
-        orphaned: Callable[[], bool] = lambda: False,
     ) -> None:
         self._rt = rt
         self._requests = requests
@@ -65,7 +63,6 @@ class Worker:
         self._device = device
         self._name = name
         self._poll_s = poll_s
-        self._orphaned = orphaned
         self._computed: Queue[tuple[Execute, Sequence[Any], DeviceEvent] | None] = rt.queue()
 
     def run(self) -> None:
@@ -84,9 +81,8 @@ class Worker:
             try:
                 return self._requests.receive(timeout=self._poll_s).message
             except Timeout:
-                if self._orphaned():
-                    return Stop()
-            except PeerClosed:
+                continue
+            except (PeerClosed, PeerDied):
                 return Stop()
 
     def _execute(self, job: Execute) -> None:

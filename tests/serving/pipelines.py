@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,17 @@ class Stuck:
     def forward(self, requests: Sequence[str]) -> list[Any]:
         while True:
             signal.pause()
+
+
+class Forking:
+    """Has forked a child that does nothing, and writes down its id."""
+
+    def __init__(self, pid_file: str) -> None:
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+        with open(pid_file, "w") as file:
+            file.write(str(child))
 
 
 class Choosy:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +19,8 @@ from omni_ipc.serving.executor import Executor
 from omni_ipc.serving.host import HostedWorker, WorkerHost, WorkerSpec
 from omni_ipc.serving.messages import Execute
 from omni_ipc.serving.outputs import OutputTable
+from omni_ipc.transport import liveness
+from tests.support.lanes import ROOT
 
 RT = NativeRuntime()
 CHOOSY = WorkerSpec(pipeline="tests.serving.pipelines:Choosy")
@@ -152,3 +157,45 @@ def test_a_stuck_process_is_killed_when_its_host_is_stopped() -> None:
     executor.shutdown()
     with pytest.raises(PeerDied, match="SIGKILL"):
         worker.join()
+
+
+_ENGINE = """
+import signal
+from tests.serving.test_host import RT, STUCK, Execute, WorkerHost
+host = WorkerHost()
+worker = host.open(RT, STUCK)
+worker.requests.send(Execute(1, "a", ("x",), split=False))
+print(host.pid, flush=True)
+signal.pause()
+"""
+
+
+def test_a_stuck_process_ends_when_its_engine_is_killed() -> None:
+    """Nobody is left to stop it, and its forward never returns: it ends all the same, at once."""
+    command = [sys.executable, "-c", _ENGINE]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as engine:
+        assert engine.stdout is not None
+        pidfd = os.pidfd_open(int(engine.stdout.readline()))
+        try:
+            assert not liveness.has_ended(pidfd)
+            engine.kill()
+            assert liveness.has_ended(pidfd, within_ms=10_000)
+        finally:
+            engine.kill()
+            os.close(pidfd)
+
+
+def test_a_forked_child_does_not_hide_the_death_of_the_process(tmp_path: Path) -> None:
+    """It holds every descriptor that the process had; the engine hears of the death at once, and of its signal."""
+    pid_file = tmp_path / "pid"
+    with WorkerHost() as host:
+        spec = WorkerSpec(pipeline="tests.serving.pipelines:Forking", pipeline_options={"pid_file": str(pid_file)})
+        worker = host.open(RT, spec)
+        try:
+            os.kill(host.pid, signal.SIGKILL)
+            with pytest.raises(PeerDied, match=r"The writer of lane 'worker\.(main|output)', process"):
+                worker.results.receive(10)
+            with pytest.raises(PeerDied, match=r"killed by SIGKILL\."):
+                worker.join()
+        finally:
+            os.kill(int(pid_file.read_text()), signal.SIGKILL)
