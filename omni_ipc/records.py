@@ -39,6 +39,21 @@ class Verdict(enum.StrEnum):
         return {Verdict.VIOLATED: 1, Verdict.DIVERGED: 1, Verdict.INCONCLUSIVE: 3}.get(self, 0)
 
 
+class MemoryOrder(enum.StrEnum):
+    """When other tasks see what a task has stored in shared words; each order allows all that those above it do."""
+
+    SC = "sc"  # at once: sequential consistency
+    TSO = "tso"  # late, but in order: x86-64
+    RELEASE = "release"  # late; a word's store after all before it, bytes in any order: what `rt.words` promises
+    WEAK = "weak"  # late, and in any order: what AArch64 does where nothing is fenced
+
+    @property
+    def in_words(self) -> str:
+        """Its name in a sentence: "under TSO"."""
+        titles = {"sc": "sequential consistency", "tso": "TSO", "release": "release stores", "weak": "weak memory"}
+        return titles[self.value]
+
+
 class Origin(enum.StrEnum):
     """Where a trace comes from, and so how complete it is."""
 
@@ -102,6 +117,7 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
     claim: str | None = None  # the property that it violates
     initial: dict[str, Any] | None = None  # the model's state before the first step
     failure: Failure | None = None
+    memory: MemoryOrder = MemoryOrder.SC  # that it was explored under
 
     def save(self, path: Path) -> Path:
         """Write the trace as indented JSON, wholly or not at all."""
@@ -153,6 +169,7 @@ class Report(msgspec.Struct, frozen=True):
     outcomes: tuple[str, ...] = ()  # the distinct values that the scenario returned, as text
     failure: Failure | None = None
     trace: Trace | None = None  # of the failure, shrunk
+    memory: MemoryOrder = MemoryOrder.SC
 
 
 def write_atomically(path: Path, data: bytes) -> Path:

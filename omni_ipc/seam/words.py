@@ -40,10 +40,11 @@ class NativeWords:
     A load acquires, a store releases: what was written before a store is seen by whoever loads the value stored.
     """
 
-    __slots__ = ("_address", "_lock", "_words")
+    __slots__ = ("_address", "_bytes", "_lock", "_words")
 
     def __init__(self, buffer: memoryview) -> None:
-        self._words = buffer.cast("B").cast("Q")
+        self._bytes = buffer.cast("B")
+        self._words = self._bytes.cast("Q")
         self._address = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
         self._lock = threading.Lock()
 
@@ -52,6 +53,14 @@ class NativeWords:
 
     def store(self, index: int, value: int) -> None:
         self._words[index] = value
+
+    def read(self, offset: int, nbytes: int) -> bytearray:
+        """Copy bytes out; which must lie in the buffer."""
+        return bytearray(self._bytes[offset : offset + nbytes])
+
+    def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
+        """Copy bytes in; a view of them has the format "B"."""
+        self._bytes[offset : offset + len(data)] = data
 
     def fence(self) -> None:
         """Let no access of this thread pass this point, in either direction; about 90 ns."""
@@ -64,6 +73,7 @@ class NativeWords:
         The kernel compares the low 32 bits. A signal ends the wait early; it is never restarted, callers look again.
         """
         if self._words[index] != value:
+            self.fence()  # as the system call is one
             return True
         seconds, rest = divmod(min(max(timeout, 0.0), _LONGEST_WAIT_S), 1.0)
         limit = _Timespec(int(seconds), int(rest * 1e9))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
-from omni_ipc.records import TRACE_VERSION, Failure, Origin, Report, Trace, Verdict
+from omni_ipc.records import TRACE_VERSION, Failure, MemoryOrder, Origin, Report, Trace, Verdict
 from omni_ipc.testbed.failures import shape, unrepeatable
 from omni_ipc.testbed.orders import signature
 from omni_ipc.testbed.runner import Runner, Scenario
@@ -37,6 +37,7 @@ def explore(
     seconds: float | None = None,
     seed: int = 0,
     transparent: Collection[str] = (),
+    memory: str = MemoryOrder.SC,
     defect: str | None = None,
     max_steps: int = 10_000,
     progress: Callable[[Progress], None] | None = None,
@@ -53,24 +54,29 @@ def explore(
         seconds: real time to spend at most, over 0.
         seed: of a random strategy.
         transparent: regions that are no steps of their own; see `ControlledRuntime`.
+        memory: a `MemoryOrder`: when other tasks see what one has stored in shared words.
         defect: name of the defect that the scenario was given, for the trace.
         max_steps: steps after which a schedule counts as a livelock.
         progress: called from time to time.
 
     Raises:
         UsageError: the scenario is no function of one argument, or a budget is not positive.
-        UnknownName: there is no such strategy.
+        UnknownName: there is no such strategy, or no such memory order.
     """
     _require_positive("runs", runs)
     _require_positive("seconds", seconds)
     _require_positive("max_steps", max_steps)
     if strategy not in STRATEGIES:
         raise UnknownName("strategy", strategy, STRATEGIES)
-    runner = Runner(scenario, transparent=transparent, max_steps=max_steps)
+    if memory not in list(MemoryOrder):
+        raise UnknownName("memory order", memory, list(MemoryOrder))
+    order = MemoryOrder(memory)
+    runner = Runner(scenario, transparent=transparent, max_steps=max_steps, memory=order)
     search = _Search(
         runner=runner,
         scenario=name or str(getattr(scenario, "__name__", "scenario")),
         defect=defect,
+        memory=order,
         strategy=STRATEGIES[strategy](seed),
         runs=runs if runs is not None or seconds is not None or strategy != "random" else _RANDOM_RUNS,
         seconds=seconds,
@@ -87,6 +93,7 @@ class _Search:
     runner: Runner
     scenario: str
     defect: str | None
+    memory: MemoryOrder
     strategy: Strategy
     runs: int | None
     seconds: float | None
@@ -145,7 +152,7 @@ class _Search:
                 f"and then to {second.failure or 'a good end'}"
             )
         trace = self._trace(shrink_order(self.runner, run.order, failure))
-        number = f"schedule {self.schedules:,} of {self.strategy.name}"
+        number = f"schedule {self.schedules:,} of {self.strategy.name}{self._under()}"
         return self._report(Verdict.VIOLATED, f"{number} failed: {trace.failure}", trace)
 
     def _trace(self, order: Sequence[int]) -> Trace:
@@ -157,6 +164,7 @@ class _Search:
             steps=run.steps[: run.quiet_since],
             defect=self.defect,
             failure=run.failure,
+            memory=self.memory,
         )
 
     def _report(self, verdict: Verdict, reason: str, trace: Trace | None = None) -> Report:
@@ -172,20 +180,26 @@ class _Search:
             outcomes=tuple(sorted(self.outcomes)),
             failure=None if trace is None else trace.failure,
             trace=trace,
+            memory=self.memory,
         )
 
     def _claim(self) -> str:
         if self.schedules == self.whole and not self.strategy.distinct:
-            return f"all {self.schedules:,} schedules"
+            return f"all {self.schedules:,} schedules{self._under()}"
         cut = self.schedules - self.whole
-        return f"all {self.whole:,} orders of conflicting steps" + (f" ({cut:,} repeats were cut short)" if cut else "")
+        repeats = f" ({cut:,} repeats were cut short)" if cut else ""
+        return f"all {self.whole:,} orders of conflicting steps{self._under()}{repeats}"
 
     def _bound(self) -> str:
         if self.strategy.exhaustive:
             limit = "runs" if self.runs is not None and self.schedules >= self.runs else "seconds"
             value = f"{self.runs:,}" if limit == "runs" else f"{self.seconds:g}"
-            return f"{self.schedules:,} schedules of {self.strategy.name}, and more are left: {limit} was {value}"
-        return f"{self.schedules:,} runs of a {self.strategy.name}"
+            schedules = f"{self.schedules:,} schedules of {self.strategy.name}{self._under()}"
+            return f"{schedules}, and more are left: {limit} was {value}"
+        return f"{self.schedules:,} runs of a {self.strategy.name}{self._under()}"
+
+    def _under(self) -> str:
+        return f" under {self.memory.in_words}" if self.memory is not MemoryOrder.SC else ""
 
 
 def _require_positive(name: str, value: float | None) -> None:

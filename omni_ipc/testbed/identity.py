@@ -10,7 +10,14 @@ class Identities(dict[Hashable, int]):
 
     The key of an object is (the task that made it, how many that task had made before), so an object has the same bit
     in all schedules of an exploration, whatever other tasks do in between. Sets of objects are then plain integers.
+
+    Attributes:
+        spans: bits of all words of a span of memory, once they have been put together.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spans: dict[Hashable, int] = {}
 
     def __missing__(self, key: Hashable) -> int:
         bit = self[key] = 1 << len(self)

@@ -130,6 +130,9 @@ class Kernel:
         self.reads |= operation.writes
         return operation.expire()
 
+    def fence(self) -> None:
+        """Let all see what the current task has stored, within its step; here they do already."""
+
     def identify(self) -> tuple[Task, int]:
         """Name an object that the current task makes: its maker, and its number among those that the maker made."""
         maker = self.current

@@ -71,6 +71,11 @@ class Operation:
         self.reads = 0
         self.writes = subject.bit if subject is not None else 0
 
+    @property
+    def fences(self) -> bool:
+        """Whether all that its task has stored in shared words must have been seen before it."""
+        return True
+
     def fields(self) -> dict[str, Field]:
         """Return its fields in a trace."""
         fields = self.subject.label() if self.subject is not None else {}

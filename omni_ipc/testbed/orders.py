@@ -8,6 +8,8 @@ from omni_ipc.testbed.strategies.base import Run
 def signature(run: Run) -> int:
     """Return a number that two runs share if they differ only in the order of steps that do not conflict.
 
+    Steps that touched nothing do not count: a wait that one run has and another has not leaves no other trace.
+
     Each step has a level: one more than the highest of the earlier steps that it conflicts with, or that its own task
     took. The levels of the steps of each task determine the order of all that conflict (Foata's normal form).
     """
@@ -15,7 +17,10 @@ def signature(run: Run) -> int:
     read_level: dict[int, int] = {}
     write_level: dict[int, int] = {}
     form = []
-    for task, reads, writes in zip(run.order, run.reads[1:], run.writes[1:], strict=False):
+    for index, reads, writes in zip(run.order, run.reads[1:], run.writes[1:], strict=False):
+        if not reads | writes:
+            continue
+        task = run.keys[index]
         level = task_level.get(task, 0)
         for bit in _bits(reads | writes):
             level = max(level, write_level.get(bit, 0))

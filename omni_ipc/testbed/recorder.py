@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from omni_ipc.records import Step
+from omni_ipc.testbed.buffering import Drain
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.where import locate_here
@@ -20,7 +21,8 @@ class Recorder:
 
     def _note(self, task: Task) -> None:
         if task.pending is not None:
-            self._announced[task.index].append(describe_step(task, locate_here()))
+            where = task.where if isinstance(task, Drain) else locate_here()
+            self._announced[task.index].append(describe_step(task, where))
 
     def steps(self, order: Sequence[int]) -> tuple[Step, ...]:
         """Return the steps that were taken, in order."""

@@ -67,7 +67,8 @@ def replay(
 ) -> ReplayResult:
     """Run a scenario along an explored trace: each step by the same task, with the same action and fields.
 
-    Fields that only one side has do not count. Where the run leaves the trace, it goes on to its end all the same.
+    The run is under the trace's memory order. Fields that only one side has do not count. Where the run leaves the
+    trace, it goes on to its end all the same.
 
     Args:
         then: key of the strategy that goes on after the trace; "depth-first" goes on in the default order.
@@ -82,7 +83,7 @@ def replay(
     if then not in STRATEGIES:
         raise UnknownName("strategy", then, STRATEGIES)
     chooser = _Following(trace.steps, STRATEGIES[then](seed))
-    with Runner(scenario, transparent=transparent, max_steps=max_steps) as runner:
+    with Runner(scenario, transparent=transparent, max_steps=max_steps, memory=trace.memory) as runner:
         run = runner.run(chooser, record=True)
     return ReplayResult(chooser.followed, chooser.divergence(), run.failure, run.value, _trace(trace, run))
 
@@ -96,7 +97,7 @@ def shrink(scenario: Scenario, trace: Trace, *, transparent: Collection[str] = (
     """
     _require_explored(trace)
     chooser = _Following(trace.steps, STRATEGIES["depth-first"](0))
-    with Runner(scenario, transparent=transparent, max_steps=max_steps) as runner:
+    with Runner(scenario, transparent=transparent, max_steps=max_steps, memory=trace.memory) as runner:
         run = runner.run(chooser)
         if run.failure is None:
             reason = chooser.divergence() or "it ends well"
@@ -117,12 +118,14 @@ class _Following:
         if self._diverged is not None or self.followed == len(self._steps):
             return self._then.choose(kernel, enabled)
         expected = self._steps[self.followed]
-        task = next((task for task in kernel.living if task.name == expected.task), None)
-        self._diverged = self._difference(expected, task)
-        if self._diverged is not None:
+        named: list[Task | None] = [task for task in kernel.living if task.name == expected.task]
+        tasks = named or [None]  # more than one where a task has several drains
+        differences = [self._difference(expected, task) for task in tasks]
+        if None not in differences:
+            self._diverged = differences[0]
             return self._then.choose(kernel, enabled)
         self.followed += 1
-        return task
+        return tasks[differences.index(None)]
 
     def divergence(self) -> Diverged | None:
         """Return where the run that has ended left the trace."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 
 from omni_ipc.errors import UsageError
+from omni_ipc.records import MemoryOrder
+from omni_ipc.testbed.buffering import BufferingKernel
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.recorder import Recorder
@@ -25,11 +28,19 @@ class Runner:
     Use it as a context manager; outside of it, nothing of the process is changed.
     """
 
-    def __init__(self, scenario: Scenario, *, transparent: Collection[str] = (), max_steps: int = 10_000) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        transparent: Collection[str] = (),
+        max_steps: int = 10_000,
+        memory: MemoryOrder = MemoryOrder.SC,
+    ) -> None:
         require_scenario(scenario)
         self._scenario = scenario
         self._transparent = transparent
         self._max_steps = max_steps
+        self._memory = memory
         self._pool = Pool()
         self._identities = Identities()
         self._guard = Guard()
@@ -46,7 +57,8 @@ class Runner:
 
     def begin(self, chooser: Chooser, prefix: Sequence[int] = ()) -> tuple[Kernel, ControlledRuntime]:
         """Make the world of a run, without starting it."""
-        kernel = Kernel(chooser, pool=self._pool, identities=self._identities, limit=self._max_steps, prefix=prefix)
+        make = Kernel if self._memory is MemoryOrder.SC else functools.partial(BufferingKernel, order=self._memory)
+        kernel = make(chooser, pool=self._pool, identities=self._identities, limit=self._max_steps, prefix=prefix)
         return kernel, ControlledRuntime(kernel, self._transparent)
 
     def start(self, kernel: Kernel, rt: ControlledRuntime) -> None:
@@ -71,6 +83,7 @@ class Runner:
             order=order,
             reads=kernel.read_log,
             writes=kernel.write_log,
+            keys=[task.key for task in kernel.tasks],
             value=kernel.tasks[0].value,
             failure=kernel.failure,
             pruned=kernel.pruned,

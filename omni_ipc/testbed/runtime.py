@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Field
 from omni_ipc.seam import api
+from omni_ipc.testbed.buffering import BufferingKernel
 from omni_ipc.testbed.failures import describe_clock_loop
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.buffered_words import BufferedWords
 from omni_ipc.testbed.objects.condition import ControlledCondition
 from omni_ipc.testbed.objects.event import ControlledEvent
 from omni_ipc.testbed.objects.future import ControlledFuture
@@ -80,6 +82,8 @@ class ControlledRuntime:
         return ControlledFuture(self._kernel)
 
     def words(self, buffer: memoryview) -> ControlledWords:
+        if isinstance(self._kernel, BufferingKernel):
+            return BufferedWords(self._kernel, self._memories, buffer)
         return ControlledWords(self._kernel, self._memories, buffer)
 
     def now(self) -> float:

@@ -60,10 +60,9 @@ class Lane:
         self.epoch = header.epoch
         self.ring_bytes = header.ring_bytes
         self.max_message_bytes = max_message_bytes
-        self.words = rt.words(buffer[:RING_OFFSET])
+        self.words = rt.words(buffer)
         self.room_bell = Bell(rt, self.words, WRITER_PARKED)
         self._buffer = buffer
-        self._ring = buffer[RING_OFFSET:]
 
     @classmethod
     def create(
@@ -124,16 +123,16 @@ class Lane:
         start, nbytes = position & (self.ring_bytes - 1), len(data)
         fits = self.ring_bytes - start
         if nbytes <= fits:
-            self._ring[start : start + nbytes] = data
+            self.words.write(RING_OFFSET + start, data)
         else:
-            self._ring[start:] = data[:fits]
-            self._ring[: nbytes - fits] = data[fits:]
+            self.words.write(RING_OFFSET + start, data[:fits])
+            self.words.write(RING_OFFSET, data[fits:])
         return position + nbytes
 
     def read(self, position: int, nbytes: int) -> bytearray:
         """Copy bytes out of the ring."""
         start = position & (self.ring_bytes - 1)
-        copy = bytearray(self._ring[start : start + nbytes])
-        if len(copy) < nbytes:
-            copy += self._ring[: nbytes - len(copy)]
-        return copy
+        fits = self.ring_bytes - start
+        if nbytes <= fits:
+            return self.words.read(RING_OFFSET + start, nbytes)
+        return self.words.read(RING_OFFSET + start, fits) + self.words.read(RING_OFFSET, nbytes - fits)

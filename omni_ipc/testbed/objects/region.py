@@ -13,7 +13,9 @@ from omni_ipc.testbed.operations import Operation, Owning
 class ControlledRegion:
     """One point at the entrance, which opens when the lock is free; none inside, and none at the exit.
 
-    An operation inside that cannot go on blocks as usual: there, others run.
+    An operation inside that cannot go on blocks as usual: there, others run. Where stores are buffered, those of a
+    region are not seen at its end but later, one by one; its lock, if it has one, is a fence at the entrance and at the
+    exit.
     """
 
     __slots__ = ("_action", "_fields", "_kernel", "_lock")
@@ -33,6 +35,7 @@ class ControlledRegion:
         kernel = self._kernel
         kernel.current.atomic -= 1
         if self._lock is not None and not kernel.over:
+            kernel.fence()
             kernel.writes |= self._lock.bit
             self._lock.give()
 
@@ -50,6 +53,10 @@ class Entrance(Owning):
     """Entering a region; its fields are those of the region, whatever its lock is called."""
 
     __slots__ = ()
+
+    @property
+    def fences(self) -> bool:
+        return self.subject is not None
 
     def fields(self) -> dict[str, Field]:
         return dict(self.extra or {})

@@ -63,7 +63,7 @@ class Watch(Controlled):
         if kernel.over or kernel.current is kernel.outside:
             return get()
         if self._guard is None and not kernel.current.atomic and not isinstance(value, Controlled):
-            make = Operation if is_container else Reading
+            make = _Use if is_container else _Read
             return kernel.perform(make("field.read", WatchedField(self, field), get))
         if is_container:
             self._require_guard(field)
@@ -79,7 +79,7 @@ class Watch(Controlled):
             put()
             return
         if self._guard is None and not kernel.current.atomic:
-            kernel.perform(Operation("field.write", WatchedField(self, field), put))
+            kernel.perform(_Use("field.write", WatchedField(self, field), put))
             return
         self._require_guard(field)
         kernel.writes |= self.field_bit(field)
@@ -107,6 +107,22 @@ class Watch(Controlled):
                 where=place,
             )
         )
+
+
+class _Use(Operation):
+    """A use of a field, which orders nothing else."""
+
+    __slots__ = ()
+
+    @property
+    def fences(self) -> bool:
+        return False
+
+
+class _Read(_Use, Reading):
+    """A use that leaves the field as it is."""
+
+    __slots__ = ()
 
 
 class WatchedField:

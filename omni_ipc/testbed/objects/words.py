@@ -1,10 +1,14 @@
-"""Shared 8-byte words under control: each load and each store is a step, and each word is a conflict of its own.
+"""Shared 8-byte words under control: each access is a step, and each word is a conflict of its own.
 
-Two views of the same memory see the same words; who sleeps on a word is woken through either.
+Two views of the same memory see the same words; who sleeps on a word is woken through either. A bulk access is one
+access to all words that it touches.
 """
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -16,26 +20,29 @@ from omni_ipc.testbed.objects.memory import Memories, Sleeper, address
 from omni_ipc.testbed.operations import Operation, Reading, always
 from omni_ipc.testbed.tasks import Task
 
-_WORD = 8
+WORD_BYTES = 8
 
 
 class ControlledWords(Controlled):
-    """A view of a writable buffer as words."""
+    """A view of a writable buffer as words, where every store is seen at once, by all."""
 
-    __slots__ = ("_memories", "_memory", "_start", "_view", "_words")
+    __slots__ = ("_bytes", "_memories", "_memory", "_start", "_view", "_words")
 
     kind = "words"
 
     def __init__(self, kernel: Kernel, memories: Memories, buffer: memoryview) -> None:
         super().__init__(kernel)
-        if buffer.readonly or not buffer.c_contiguous or buffer.nbytes % _WORD or not buffer.nbytes:
+        if buffer.readonly or not buffer.c_contiguous or buffer.nbytes % WORD_BYTES or not buffer.nbytes:
             raise UsageError(
-                f"Words need a writable, contiguous buffer of a multiple of {_WORD} bytes; this one has "
+                f"Words need a writable, contiguous buffer of a multiple of {WORD_BYTES} bytes; this one has "
                 f"{buffer.nbytes} bytes, read-only: {buffer.readonly}, contiguous: {buffer.c_contiguous}."
             )
-        if address(buffer) % _WORD:
-            raise UsageError(f"Words need a buffer aligned to {_WORD} bytes. Slice it at a multiple of {_WORD}.")
-        self._view = buffer.cast("B").cast("Q")
+        if address(buffer) % WORD_BYTES:
+            raise UsageError(
+                f"Words need a buffer aligned to {WORD_BYTES} bytes. Slice it at a multiple of {WORD_BYTES}."
+            )
+        self._bytes = buffer.cast("B")
+        self._view = self._bytes.cast("Q")
         self._memories = memories
         self._memory, self._start = memories.place(kernel, buffer)
         self._words: dict[int, Word] = {}
@@ -49,8 +56,24 @@ class ControlledWords(Controlled):
 
         self.kernel.perform(Operation("words.store", self.word(index), store, extra={"value": value}))
 
+    def read(self, offset: int, nbytes: int) -> bytearray:
+        span = self.span(offset, nbytes)
+        if span.bit and not self.kernel.current.atomic:
+            self.kernel.perform(Reading("words.read", span, _nothing))
+        else:
+            self.kernel.reads |= span.bit
+        return bytearray(self._bytes[offset : offset + nbytes])
+
+    def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
+        span = self.span(offset, len(data))
+        if span.bit and not self.kernel.current.atomic:
+            self.kernel.perform(Operation("words.write", span, _nothing))
+        else:
+            self.kernel.writes |= span.bit
+        self._bytes[offset : offset + len(data)] = data
+
     def fence(self) -> None:
-        """Do nothing: here every store is seen at once, by all."""
+        """Do nothing: all is in order here."""
 
     def wait(self, index: int, value: int, timeout: float) -> bool:
         word = self.word(index)
@@ -58,7 +81,7 @@ class ControlledWords(Controlled):
         if sleeper is None:
             return True
         wake = _on_list("words.woken", word, sleeper.is_woken, sleeper.is_woken, lambda: self._give_up(word, sleeper))
-        return bool(self.kernel.perform_within(wake, timeout))
+        return bool(self.kernel.perform_within(wake, None if timeout == math.inf else timeout))
 
     def wake(self, index: int) -> None:
         word = self.word(index)
@@ -70,8 +93,15 @@ class ControlledWords(Controlled):
             size = len(self._view)
             if not 0 <= index < size:
                 raise IndexError(f"there is no word {index} in a buffer of {size} words")
-            self._words[index] = Word(self, index, (self._memory, self._start + index * _WORD))
+            self._words[index] = Word(self, index, (self._memory, self._start + index * WORD_BYTES))
         return self._words[index]
+
+    def span(self, offset: int, nbytes: int) -> Span:
+        """Return some bytes as the subject of operations."""
+        size = self._bytes.nbytes
+        if not 0 <= offset <= offset + nbytes <= size:
+            raise IndexError(f"there are no {nbytes} bytes at {offset} in a buffer of {size} bytes")
+        return Span(self, offset, nbytes, self._memory, self._start)
 
     def _sleep(self, word: Word, value: int) -> Sleeper | None:
         self.kernel.reads |= word.bit
@@ -114,6 +144,34 @@ class Word:
         return None
 
 
+class Span:
+    """Some bytes of a view; its bits are those of all words that they touch."""
+
+    __slots__ = ("bit", "nbytes", "offset", "place", "words")
+
+    def __init__(self, words: ControlledWords, offset: int, nbytes: int, memory: object, start: int) -> None:
+        self.words = words
+        self.offset = offset
+        self.nbytes = nbytes
+        self.place = (memory, start + offset)
+        spans = words.kernel.identities.spans
+        key = (self.place, nbytes)
+        if key not in spans:
+            first, end = offset // WORD_BYTES * WORD_BYTES, offset + nbytes if nbytes else 0
+            bits = (words.kernel.identities["word", (memory, start + at)] for at in range(first, end, WORD_BYTES))
+            spans[key] = functools.reduce(operator.or_, bits, 0)
+        self.bit = spans[key]
+
+    def label(self) -> dict[str, Field]:
+        return {"words": self.words.name, "offset": self.offset, "bytes": self.nbytes}
+
+    def blocked_on(self) -> str:
+        return self.words.name
+
+    def holder(self) -> Task | None:
+        return None
+
+
 def _on_list(
     action: str,
     word: Word,
@@ -125,3 +183,7 @@ def _on_list(
     operation = Operation(action, word, execute, enabled, expire)
     operation.writes = word.list_bit
     return operation
+
+
+def _nothing() -> None:
+    return None
