@@ -1,4 +1,4 @@
-"""Numpy arrays and torch tensors as `Tensor`, and back: same framework, element type, shape and bytes.
+"""Numpy arrays and torch tensors as sources of bytes, and back: same framework, element type, shape and bytes.
 
 Torch is imported when a torch tensor must be built, and not before; whoever holds one to send has imported it already.
 """
@@ -6,13 +6,14 @@ Torch is imported when a torch tensor must be built, and not before; whoever hol
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from omni_ipc.errors import EnvironmentMissing, UsageError
 from omni_ipc.transport import dtypes
-from omni_ipc.transport.tensor import Framework, Tensor
+from omni_ipc.transport.tensor import Framework, Place, Tensor
 
 if TYPE_CHECKING:
     import torch
@@ -23,8 +24,33 @@ def is_array(value: object) -> bool:
     return isinstance(value, np.ndarray) or _is_torch(value)
 
 
-def to_tensor(value: Any, path: str) -> Tensor:
-    """Describe an array and give its bytes: a view of its memory if that is contiguous, else one copy.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An array to be sent: described, and not copied yet."""
+
+    framework: Framework
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int  # of the elements that it shows, whatever the storage behind them
+    array: Any  # the caller's, without its gradient
+
+    def inline(self) -> Tensor:
+        """Give the bytes: a view of the array's memory if that is contiguous, else one copy."""
+        return Tensor(self.framework, self.dtype, self.shape, _raw(self.array).data)
+
+    def copy_to(self, target: memoryview, place: Place) -> Tensor:
+        """Copy the elements into a slot; the one copy that they take, contiguous or not."""
+        if self.framework is Framework.NUMPY:
+            np.copyto(np.frombuffer(target, self.dtype).reshape(self.shape), self.array)
+        elif _is_plain(self.array):
+            np.copyto(np.frombuffer(target, np.uint8), _raw(self.array))  # lets other threads run, unlike a memoryview
+        else:
+            _to_torch(self.dtype, self.shape, target).copy_(self.array)
+        return Tensor(self.framework, self.dtype, self.shape, target, place)
+
+
+def to_source(value: Any, path: str) -> Source:
+    """Describe an array.
 
     Args:
         value: a numpy array or a torch tensor in host memory.
@@ -43,7 +69,7 @@ def from_tensor(tensor: Tensor) -> Any:
         EnvironmentMissing: it is a torch tensor, and torch is not installed here.
     """
     if tensor.framework is Framework.TORCH:
-        return _to_torch(tensor)
+        return _to_torch(tensor.dtype, tensor.shape, tensor.data)
     return np.frombuffer(tensor.data.toreadonly(), dtype=np.dtype(tensor.dtype)).reshape(tensor.shape)
 
 
@@ -52,17 +78,16 @@ def _is_torch(value: object) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def _from_numpy(value: np.ndarray[Any, Any], path: str) -> Tensor:
+def _from_numpy(value: np.ndarray[Any, Any], path: str) -> Source:
     if type(value) is not np.ndarray:
         raise _cannot(path, f"a {type(value).__name__}", "numpy.asarray(value), if only its elements matter")
     if value.dtype.name not in dtypes.NUMPY_DTYPES or not value.dtype.isnative:
         remedy = "elements of a plain type, such as array.astype('float32') or array.view('int64')"
         raise _cannot(path, f"a numpy array of {value.dtype}", remedy)
-    raw = np.asarray(value, order="C").reshape(-1).view(np.uint8)
-    return Tensor(Framework.NUMPY, value.dtype.name, value.shape, raw.data)
+    return Source(Framework.NUMPY, value.dtype.name, value.shape, value.nbytes, value)
 
 
-def _from_torch(value: torch.Tensor, path: str) -> Tensor:
+def _from_torch(value: torch.Tensor, path: str) -> Source:
     import torch
 
     kind = f"a torch tensor ({value.dtype}, {value.layout}, on {value.device})"
@@ -73,20 +98,34 @@ def _from_torch(value: torch.Tensor, path: str) -> Tensor:
         raise _cannot(path, kind, "what device.to_host(...) makes of it")
     if not dtypes.travels(dtype):
         raise _cannot(path, kind, "tensor.int_repr() and its scale, if it is quantised")
-    plain = value.resolve_conj().resolve_neg().contiguous()
-    raw = plain.reshape(-1).view(torch.uint8).numpy()
-    return Tensor(Framework.TORCH, dtype, tuple(value.shape), raw.data)
+    return Source(Framework.TORCH, dtype, tuple(value.shape), value.numel() * value.element_size(), value.detach())
 
 
-def _to_torch(tensor: Tensor) -> torch.Tensor:
+def _is_plain(value: torch.Tensor) -> bool:
+    return value.is_contiguous() and not value.is_conj() and not value.is_neg()
+
+
+def _raw(array: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    if not _is_torch(array):
+        return np.asarray(array, order="C").reshape(-1).view(np.uint8)
+    import torch
+
+    raw: np.ndarray[Any, np.dtype[np.uint8]]
+    raw = array.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8).numpy()
+    return raw
+
+
+def _to_torch(dtype: str, shape: tuple[int, ...], data: memoryview) -> torch.Tensor:
     try:
         import torch
     except ImportError:
         raise EnvironmentMissing("A torch tensor came, and torch is not installed here.", "pip install torch") from None
-    dtype = getattr(torch, tensor.dtype)
-    if not tensor.data.nbytes:  # torch.frombuffer refuses an empty buffer
-        return torch.empty(tensor.shape, dtype=dtype)
-    return torch.frombuffer(tensor.data, dtype=dtype).reshape(tensor.shape)
+    kind = getattr(torch, dtype, None)
+    if kind is None:
+        raise EnvironmentMissing(f"A tensor of {dtype} came, and torch {torch.__version__} has none.", "Update torch.")
+    if not data.nbytes:  # torch.frombuffer refuses an empty buffer
+        return torch.empty(shape, dtype=kind)
+    return torch.frombuffer(data, dtype=kind).reshape(shape)
 
 
 def _cannot(path: str, what: str, remedy: str) -> UsageError:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from omni_ipc.errors import FormatError
 from omni_ipc.transport.layout import END, FIRST, FRAGMENT, HEADS, LAST, RECORD, Kind, kind_of, padded
+from omni_ipc.transport.lease import SlabReader
 from omni_ipc.transport.tensor import Tensor
 
 MAX_MESSAGE_BYTES = 2 << 30
 
 
 class Message(NamedTuple):
-    """What a lane delivers; every byte of it is the receiver's own."""
+    """What a lane delivers; its bytes are the receiver's own, but for tensors that lie in a slab: those are leased."""
 
     kind: Kind
     sequence: int  # of its last record
@@ -72,8 +74,9 @@ def _fragments(record: Record, limit: int) -> list[Record]:
 class Assembly:
     """The message in progress on one lane."""
 
-    def __init__(self, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+    def __init__(self, max_message_bytes: int = MAX_MESSAGE_BYTES, slab: SlabReader | None = None) -> None:
         self._limit = max_message_bytes
+        self._slab = slab
         self._bodies: list[tuple[Kind, bytearray]] = []
         self._fragments: _Fragments | None = None
         self._bytes = 0
@@ -127,9 +130,14 @@ class Assembly:
         (kind, body), *rest = self._bodies
         if kind is Kind.END and (len(body) != END.size or rest or END.unpack(body) != (sequence,)):
             raise FormatError(f"final sequence: the lane ends with record {sequence}, and its END says otherwise.")
-        message = Message(kind, sequence, body, tuple(Tensor.from_body(tensor) for _, tensor in rest))
+        message = Message(kind, sequence, body, self._tensors(rest))
         self._reset()
         return message
+
+    def _tensors(self, records: list[tuple[Kind, bytearray]]) -> tuple[Tensor, ...]:
+        """Decode tensors; only here, with the message whole, is a slot leased, and once for all that share it."""
+        lease = None if self._slab is None else functools.cache(self._slab.lease)
+        return tuple(Tensor.from_body(body, lease) for _, body in records)
 
     def _reset(self) -> None:
         self._bodies, self._fragments, self._bytes, self._begun = [], None, 0, False

@@ -2,11 +2,14 @@
 
     [{"image": array, "seed": 7}]  ──pack──►  Packed(list(dict("image": leaf 0, "seed": 7)))  +  (tensor 0,)
 
-Arrays travel at the bytes that they show, whatever the storage behind them.
+Arrays travel at the bytes that they show, whatever the storage behind them. Classes do not travel: dataclasses and
+msgspec structs arrive as dicts of their fields (who wants the class back builds it: ``Output(**tree)``), named tuples
+as tuples. A tensor that requires gradients arrives as its values, without the flag: its graph stays where it is.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -14,6 +17,8 @@ import msgspec
 
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.transport import arrays
+from omni_ipc.transport.arrays import Source
+from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.tensor import Tensor
 
 DEEPEST = 64
@@ -63,26 +68,36 @@ class Packed(msgspec.Struct, frozen=True, array_like=True):
     root: Node
 
 
-def pack(tree: Any, name: str = "output") -> tuple[Packed, list[Tensor]]:
-    """Split a tree into its shape and its arrays; the tree is left as it is.
+def split(tree: Any, name: str = "output") -> tuple[Packed, list[Source | Loan]]:
+    """Split a tree into its shape and its arrays; nothing is copied, and the tree is left as it is.
 
     Args:
-        tree: nested lists, tuples and dicts of numpy arrays, host torch tensors, and None, bool, int, float, str and
-            bytes.
+        tree: nested lists, tuples, dicts, dataclasses and msgspec structs of numpy arrays, host torch tensors, loans,
+            and None, bool, int, float, str and bytes.
         name: what messages call the tree.
 
     Returns:
-        the shape, and the tensors, which look into the arrays' own memory: send them before you change it.
+        the shape, and what its leaves stand for, in their order.
 
     Raises:
         UsageError: something in the tree cannot travel; the message names its path ("outputs[0].latents").
     """
-    tensors: list[Tensor] = []
-    return Packed(_pack(tree, name, 0, tensors)), tensors
+    sources: list[Source | Loan] = []
+    return Packed(_pack(tree, name, 0, sources)), sources
+
+
+def pack(tree: Any, name: str = "output") -> tuple[Packed, list[Tensor]]:
+    """Split a tree, its arrays to be sent inline; see `split`.
+
+    Returns:
+        the shape, and the tensors, which look into the arrays' own memory: send them before you change it.
+    """
+    packed, sources = split(tree, name)
+    return packed, [source.tensor() if isinstance(source, Loan) else source.inline() for source in sources]
 
 
 def unpack(packed: Packed, tensors: Sequence[Tensor]) -> Any:
-    """Build the tree again, its arrays over the received bytes, each over a buffer of its own.
+    """Build the tree again, its arrays over the received bytes: each over a buffer of its own, or a part of a slot.
 
     Raises:
         FormatError: the shape and the tensors do not belong together.
@@ -94,23 +109,33 @@ def unpack(packed: Packed, tensors: Sequence[Tensor]) -> Any:
     return tree
 
 
-def _pack(value: Any, path: str, depth: int, tensors: list[Tensor]) -> Node:
+def _pack(value: Any, path: str, depth: int, sources: list[Source | Loan]) -> Node:
     if depth > DEEPEST:
         raise UsageError(f"{path} lies deeper than {DEEPEST} levels, or contains itself. Give a flatter tree.")
-    if arrays.is_array(value):
-        tensors.append(arrays.to_tensor(value, path))
-        return Leaf(len(tensors) - 1)
+    if arrays.is_array(value) or isinstance(value, Loan):
+        sources.append(value if isinstance(value, Loan) else arrays.to_source(value, path))
+        return Leaf(len(sources) - 1)
     if isinstance(value, list | tuple):
-        items = [_pack(item, f"{path}[{index}]", depth + 1, tensors) for index, item in enumerate(value)]
+        items = [_pack(item, f"{path}[{index}]", depth + 1, sources) for index, item in enumerate(value)]
         return List(items) if isinstance(value, list) else Tuple(items)
-    if isinstance(value, dict):
+    fields = value if isinstance(value, dict) else _fields(value)
+    if fields is not None:
         return Dict(
             [
-                (_scalar(key, f"a key of {path}"), _pack(item, _member(path, key), depth + 1, tensors))
-                for key, item in value.items()
+                (_scalar(key, f"a key of {path}"), _pack(item, _member(path, key), depth + 1, sources))
+                for key, item in fields.items()
             ]
         )
     return _scalar(value, path)
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """Give the fields of a dataclass or struct by their names, or None if it is neither."""
+    if isinstance(value, msgspec.Struct):
+        return {name: getattr(value, name) for name in value.__struct_fields__}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
 
 
 def _member(path: str, key: object) -> str:
@@ -122,7 +147,7 @@ def _scalar(value: Any, path: str) -> Scalar:
     if kind not in _SCALARS:
         raise UsageError(
             f"{path} is a {kind.__module__}.{kind.__qualname__}, which cannot travel. Give an array, a list, a tuple, "
-            "a dict, or a plain None, bool, int, float, str or bytes (of a numpy scalar: .item())."
+            "a dict, a dataclass, or a plain None, bool, int, float, str or bytes (of a numpy scalar: .item())."
         )
     if kind is int and value not in _INTEGERS:
         raise UsageError(f"{path} is an integer of more than 64 bits. Give it as text or as bytes.")

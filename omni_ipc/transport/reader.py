@@ -20,6 +20,7 @@ from omni_ipc.transport.layout import (
     kind_of,
     padded,
 )
+from omni_ipc.transport.lease import SlabReader
 
 
 class LaneReader:
@@ -29,8 +30,12 @@ class LaneReader:
     on the copy. What fails a check stays where it is, and every later take fails alike: a broken lane skips nothing.
     """
 
-    def __init__(self, lane: Lane) -> None:
+    def __init__(self, lane: Lane, *, slab: SlabReader | None = None) -> None:
         """Attach as the reader.
+
+        Args:
+            lane: the lane.
+            slab: of the process that writes to it; None if its tensors all travel inline.
 
         Raises:
             UsageError: the lane has a reader.
@@ -43,7 +48,7 @@ class LaneReader:
         self._position = lane.words.load(READ_POSITION)
         self._sequence = lane.words.load(RECORDS_TAKEN)
         self._seen = self._position  # the write position when it was last looked at
-        self._assembly = Assembly(lane.max_message_bytes)
+        self._assembly = Assembly(lane.max_message_bytes, slab)
         self._end: FormatError | PeerClosed | PeerDied | None = None
 
     @property

@@ -5,14 +5,20 @@ from __future__ import annotations
 import enum
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from omni_ipc.errors import FormatError
 from omni_ipc.transport import dtypes
 from omni_ipc.transport.layout import INLINE, TENSOR, padded
+from omni_ipc.transport.lease import Lease
 
 HEAD_ALIGNMENT = 16  # so that the data behind the head are aligned for every element type
+PLACE_ALIGNMENT = 64
 MOST_DIMS = 64  # numpy's limit
+
+_NOTHING = memoryview(b"")
 
 
 class Framework(enum.IntEnum):
@@ -25,6 +31,14 @@ class Framework(enum.IntEnum):
 _FRAMEWORKS = {framework.value: framework for framework in Framework}
 
 
+class Place(NamedTuple):
+    """Where data lie in a slab."""
+
+    slot: int
+    generation: int
+    offset: int  # in the slot; a multiple of 64
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """Elements in C order, as raw bytes."""
@@ -32,35 +46,53 @@ class Tensor:
     framework: Framework
     dtype: str
     shape: tuple[int, ...]
-    data: memoryview  # format "B", contiguous; the sender's own memory, or the receiver's own copy
+    data: memoryview  # format "B", contiguous; the sender's own memory, the receiver's own copy, or a slot
+    place: Place | None = None  # of a sender's data, if they lie in its slab
+    lease: Lease | None = None  # of a receiver's data, if they lie in the slab; the tensors of one slot share it
 
     def head(self) -> bytes:
         """Encode the description, as it stands in front of inline data."""
         code, dims = dtypes.code_of(self.dtype), len(self.shape)
-        fixed = TENSOR.pack(INLINE, 0, self.data.nbytes, code, self.framework, dims)
+        slot, generation, offset = self.place or (INLINE, 0, 0)
+        units = offset // PLACE_ALIGNMENT
+        fixed = TENSOR.pack(slot, generation, self.data.nbytes, code, self.framework, dims, units)
         head = fixed + struct.pack(f"<{dims}Q", *self.shape)
         return head.ljust(padded(len(head), HEAD_ALIGNMENT), b"\0")
 
+    def inline(self) -> memoryview:
+        """Give the data that stand behind the head in the record: none, if they lie in a slot."""
+        return self.data if self.place is None else _NOTHING
+
     @classmethod
-    def from_body(cls, body: bytearray) -> Tensor:
-        """Decode the body of a record; the data are a view of it.
+    def from_body(cls, body: bytearray, lease: Callable[[int, int], Lease] | None = None) -> Tensor:
+        """Decode the body of a record; the data are a view of it, or of a slot.
+
+        Args:
+            body: of the record.
+            lease: takes hold of a slot and generation of the lane's slab; None if it has none.
 
         Raises:
             FormatError: a field is out of its range, or disagrees with another.
         """
         if len(body) < TENSOR.size:
             raise FormatError(f"length: a tensor record of {len(body)} bytes lacks its head of {TENSOR.size} bytes.")
-        slot, _, nbytes, code, framework, dims = TENSOR.unpack_from(body)
+        slot, generation, nbytes, code, framework, dims, units = TENSOR.unpack_from(body)
         head_bytes = padded(TENSOR.size + 8 * dims, HEAD_ALIGNMENT)
-        if slot != INLINE:
+        inline_bytes = nbytes if slot == INLINE else 0
+        if slot != INLINE and lease is None:
             raise FormatError(f"slot: the tensor lies in slot {slot}, and this lane has no slab.")
         if framework not in _FRAMEWORKS:
             raise FormatError(f"framework: none has the code {framework}. Do both sides run the same omni_ipc?")
-        if dims > MOST_DIMS or head_bytes + nbytes != len(body):
+        if dims > MOST_DIMS or head_bytes + inline_bytes != len(body):
             raise FormatError(
-                f"length: {dims} dimensions (at most {MOST_DIMS}) and {nbytes} bytes do not make {len(body)}."
+                f"length: {dims} dimensions (at most {MOST_DIMS}) and {inline_bytes} bytes do not make {len(body)}."
             )
         dtype, shape = dtypes.name_of(code), struct.unpack_from(f"<{dims}Q", body, TENSOR.size)
         if math.prod(shape) * dtypes.item_bytes(dtype) != nbytes:
             raise FormatError(f"shape: {shape} elements of {dtype} do not make {nbytes} bytes.")
-        return cls(_FRAMEWORKS[framework], dtype, shape, memoryview(body)[head_bytes:])
+        if slot == INLINE or lease is None:
+            return cls(_FRAMEWORKS[framework], dtype, shape, memoryview(body)[head_bytes:])
+        held, offset = lease(slot, generation), units * PLACE_ALIGNMENT
+        if offset + nbytes > held.view.nbytes:
+            raise FormatError(f"place: {nbytes} bytes at {offset} go beyond slot {slot} of {held.view.nbytes} bytes.")
+        return cls(_FRAMEWORKS[framework], dtype, shape, held.view[offset : offset + nbytes], None, held)

@@ -27,12 +27,13 @@ class LaneWriter:
     so is a second thread that is met in the middle of a send; one that always comes between sends is not seen.
     """
 
-    def __init__(self, lane: Lane, *, doorbell: Bell | None = None) -> None:
+    def __init__(self, lane: Lane, *, doorbell: Bell | None = None, slab_reader: int = 0) -> None:
         """Attach as the writer.
 
         Args:
             lane: the lane.
             doorbell: of the port that reads it; None if its reader never sleeps.
+            slab_reader: which of the slab's readers reads this lane, if its tensors travel by a slab.
 
         Raises:
             UsageError: the lane has a writer.
@@ -42,6 +43,7 @@ class LaneWriter:
         self.lane = lane
         self._rt = lane.rt
         self._words = lane.words
+        self.slab_reader = slab_reader
         self._doorbell = doorbell
         self._batch_bytes = lane.ring_bytes // 4
         self._sending = False
@@ -69,8 +71,7 @@ class LaneWriter:
 
         Points: Writer.Claim and Writer.Publish, each once a batch.
         """
-        records = [Record(kind, b"", memoryview(body))]
-        records += [Record(Kind.TENSOR, tensor.head(), tensor.data) for tensor in tensors]
+        records = _records(kind, body, tensors)
         nbytes = sum(record.body_bytes for record in records)
         if nbytes > self.lane.max_message_bytes:
             raise UsageError(
@@ -78,6 +79,22 @@ class LaneWriter:
                 "Send it in parts, or raise max_message_bytes on both sides."
             )
         self._send(records, timeout)
+
+    def await_room(self, body: bytes, tensors: Sequence[Tensor], *, timeout: float) -> None:
+        """Wait until a message would be sent at once, whole: as long as nothing else is sent, it then cannot be Full.
+
+        Raises:
+            Full: no room came free in time.
+            PeerDied, PeerClosed: see `send`.
+            UsageError: the message is larger than a quarter of the ring.
+        """
+        nbytes = sum(record.nbytes for record in _records(Kind.MESSAGE, body, tensors))
+        if nbytes > self._batch_bytes:
+            raise UsageError(
+                f"Lane '{self.name}' cannot take {nbytes:,} bytes at once: {self._batch_bytes:,} at most. "
+                "Put its tensors into a slab, or give the lane a larger ring."
+            )
+        self._await_room(nbytes, self._rt.now() + timeout)
 
     def close(self, timeout: float) -> None:
         """Say that nothing more will come, with the number of records before; idempotent.
@@ -184,3 +201,8 @@ class LaneWriter:
             self._words.store(WRITE_POSITION, position)  # SYNC lane.publish
             if self._doorbell is not None:
                 self._doorbell.ring()
+
+
+def _records(kind: Kind, body: bytes, tensors: Sequence[Tensor]) -> list[Record]:
+    head = Record(kind, b"", memoryview(body))
+    return [head, *(Record(Kind.TENSOR, tensor.head(), tensor.inline()) for tensor in tensors)]

@@ -49,7 +49,7 @@ def described(
     *, slot: int = 0xFFFFFFFF, nbytes: int = 2, dtype: int = 2, framework: int = 1, shape: tuple[int, ...] = (2,)
 ) -> bytes:
     """Encode the body of a tensor of two bytes, or something wrong in one field."""
-    fixed = TENSOR.pack(slot, 0, nbytes, dtype, framework, len(shape)) + struct.pack(f"<{len(shape)}Q", *shape)
+    fixed = TENSOR.pack(slot, 0, nbytes, dtype, framework, len(shape), 0) + struct.pack(f"<{len(shape)}Q", *shape)
     return fixed.ljust(padded(len(fixed), 16), b"\0") + b"ab"
 
 

@@ -20,5 +20,5 @@ class SecondWriter(LaneWriter):
 
 def second_sender(first: LaneSender[M]) -> LaneSender[M]:
     """Make another sender on the lane of the first."""
-    writer = first._writer
+    writer = first._writers[0]
     return LaneSender(SecondWriter(writer.lane, doorbell=writer._doorbell), timeout=first._timeout)

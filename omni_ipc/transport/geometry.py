@@ -1,0 +1,129 @@
+"""Where everything lies in a slab: slots in size classes, and the words that say who holds them.
+
+Slab: one writer process, any number of readers
+      0  header (layout.py); its ring bytes are those of the whole slab
+    128  readers u32, classes u32, then of each class: slot bytes u64, slots u64
+    384  writer parked
+    512  a row of words, one a slot: the generation that the slot is on its way with        written by the writer
+  + row  for each reader a row of words, one a slot: the generation that it released last   written by that reader
+  then   the slots, from a page's start on, the smallest class first; slots count through all classes
+
+A row begins on a line of its own, so that no two processes write to one.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from omni_ipc.errors import FormatError, UsageError
+from omni_ipc.transport.layout import LINE_BYTES, WRITER_PARKED, Header, SegmentKind, padded
+
+SLOT_PARKED = WRITER_PARKED
+PAGE_BYTES = 4096
+SMALLEST_SLOT_BYTES = 64  # also the grain of places in a slot: every element type is aligned there
+MOST_CLASSES = 15
+MOST_SLOTS = 1 << 20
+
+_COUNTS = struct.Struct("<II")
+_CLASS = struct.Struct("<QQ")
+_TABLE_OFFSET = LINE_BYTES
+_ROWS_OFFSET = 4 * LINE_BYTES
+_WORD_BYTES = 8
+
+
+class SlotClass(NamedTuple):
+    """Slots of one size."""
+
+    slot_bytes: int  # a power of two
+    slots: int
+
+
+DEFAULT_CLASSES = tuple(
+    SlotClass(1 << power, min(64, max(2, (64 << 20) >> power)))
+    for power in range(14, 27)  # 16 KiB to 64 MiB
+)
+"""Room for 64 MiB of each size; a slot costs memory from its first use on, and the last one used is the next."""
+
+
+class Geometry:
+    """The places of one slab."""
+
+    def __init__(self, classes: Sequence[SlotClass] = DEFAULT_CLASSES, *, readers: int = 1) -> None:
+        """Lay out a slab.
+
+        Raises:
+            UsageError: sizes that are no rising powers of two, or counts out of their range.
+        """
+        self.classes = tuple(SlotClass(*each) for each in classes)
+        self.readers = readers
+        if complaint := _complaint(self.classes, readers):
+            raise UsageError(f"A slab with {complaint}. Give rising powers of two, and counts of 1 or more.")
+        counts = [each.slots for each in self.classes]
+        self.first_slots = tuple(itertools.accumulate(counts, initial=0))[:-1]  # of each class
+        self.slots = sum(counts)
+        self.row_bytes = padded(self.slots * _WORD_BYTES, LINE_BYTES)
+        self.words_bytes = padded(_ROWS_OFFSET + (1 + readers) * self.row_bytes, PAGE_BYTES)
+        spans = [each.slot_bytes * each.slots for each in self.classes]
+        self._offsets = tuple(itertools.accumulate(spans, initial=self.words_bytes))
+        self.nbytes = padded(self._offsets[-1], PAGE_BYTES)
+
+    @classmethod
+    def read(cls, buffer: memoryview, name: str) -> Geometry:
+        """Read and check what was laid into a buffer.
+
+        Raises:
+            FormatError: it is no slab of this version, or its geometry is impossible.
+        """
+        Header.read(buffer, SegmentKind.SLAB, name)
+        readers, count = _COUNTS.unpack_from(buffer, _TABLE_OFFSET)
+        if count > MOST_CLASSES:
+            raise FormatError(f"Slab '{name}', geometry: {count} classes; there are {MOST_CLASSES} at most.")
+        offset = _TABLE_OFFSET + _COUNTS.size
+        classes = [SlotClass(*_CLASS.unpack_from(buffer, offset + index * _CLASS.size)) for index in range(count)]
+        if complaint := _complaint(classes, readers):
+            raise FormatError(f"Slab '{name}', geometry: {complaint}.")
+        geometry = cls(classes, readers=readers)
+        if geometry.nbytes != buffer.nbytes:
+            raise FormatError(f"Slab '{name}', geometry: it needs {geometry.nbytes} bytes, and has {buffer.nbytes}.")
+        return geometry
+
+    def lay(self, buffer: memoryview, *, epoch: int = 0) -> None:
+        """Write header and geometry into a zero-filled buffer of ``nbytes``, before anybody hears of it."""
+        Header(SegmentKind.SLAB, self.nbytes, epoch).lay(buffer)
+        _COUNTS.pack_into(buffer, _TABLE_OFFSET, self.readers, len(self.classes))
+        for index, each in enumerate(self.classes):
+            _CLASS.pack_into(buffer, _TABLE_OFFSET + _COUNTS.size + index * _CLASS.size, *each)
+
+    @property
+    def largest_bytes(self) -> int:
+        """Bytes of the largest slot."""
+        return self.classes[-1].slot_bytes
+
+    def span(self, slot: int) -> tuple[int, int]:
+        """Give offset and bytes of a slot."""
+        index = bisect.bisect_right(self.first_slots, slot) - 1
+        slot_bytes = self.classes[index].slot_bytes
+        return self._offsets[index] + (slot - self.first_slots[index]) * slot_bytes, slot_bytes
+
+    def generation_word(self, slot: int) -> int:
+        """Give the index of the word in which the writer says with which generation the slot is on its way."""
+        return _ROWS_OFFSET // _WORD_BYTES + slot
+
+    def release_word(self, slot: int, reader: int) -> int:
+        """Give the index of the word in which a reader says which generation it released last."""
+        return (_ROWS_OFFSET + (1 + reader) * self.row_bytes) // _WORD_BYTES + slot
+
+
+def _complaint(classes: Sequence[SlotClass], readers: int) -> str | None:
+    sizes = [each.slot_bytes for each in classes]
+    if not 1 <= len(classes) <= MOST_CLASSES:
+        return f"{len(classes)} classes, of at most {MOST_CLASSES}"
+    if any(size < SMALLEST_SLOT_BYTES or size & (size - 1) for size in sizes) or sorted(set(sizes)) != sizes:
+        return f"slots of {sizes} bytes, of at least {SMALLEST_SLOT_BYTES}"
+    if any(each.slots < 1 for each in classes) or readers < 1 or sum(each.slots for each in classes) > MOST_SLOTS:
+        return f"{[each.slots for each in classes]} slots and {readers} readers, of at most {MOST_SLOTS} slots"
+    return None
