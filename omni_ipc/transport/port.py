@@ -38,6 +38,11 @@ class Port:
         """Names of the lanes that may still bring something."""
         return tuple(lane.name for lane in (*self._lanes, *self._added))
 
+    @property
+    def ended(self) -> bool:
+        """Tell whether nothing will come any more."""
+        return self.closed or not (self.growing or self._lanes or self._added)
+
     def add(self, lane: LaneReader) -> None:
         """Read one more lane from now on; for any task, also while another one receives."""
         self._added.append(lane)
@@ -118,7 +123,7 @@ class Port:
     def _take(self) -> tuple[str, Message] | None:
         while self._added:
             self._lanes.append(self._added.popleft())
-        if self.closed or not (self._lanes or self.growing):
+        if self.ended:
             raise PeerClosed("The port was closed." if self.closed else "Every writer of the port has ended.")
         if self._looks.due():
             for each in self._lanes:
