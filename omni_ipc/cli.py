@@ -146,6 +146,9 @@ def explore(
     runs: Annotated[int | None, typer.Option(help="Schedules to run at most.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Time to spend at most.")] = None,
     seed: Annotated[int, typer.Option(help="Of a random strategy.")] = 0,
+    memory: Annotated[
+        str, typer.Option(help="When tasks see each other's stores: sc (at once), tso (x86-64), release or weak.")
+    ] = "sc",
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to save the trace of a failure.")] = None,
     json: Json = None,
 ) -> int:
@@ -161,6 +164,7 @@ def explore(
             runs=runs,
             seconds=seconds,
             seed=seed,
+            memory=memory,
             progress=lambda now: show_progress(
                 f"{counted(now.schedules, 'schedule')} of {scenario}", now.schedules, runs
             ),

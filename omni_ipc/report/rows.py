@@ -17,6 +17,7 @@ LONG_ROWS = 60
 
 _FIRST_ROWS, _LAST_ROWS = 10, 40
 _LONGEST_PERIOD = 12  # steps of a poll
+_ARRIVAL = "words.flush"  # of a store in memory: late, and so a step that matters
 
 
 class Row(NamedTuple):
@@ -69,7 +70,7 @@ def _steps_that_matter(steps: Sequence[Step]) -> Sequence[int]:
         last = {step.task: index for index, step in enumerate(steps)}.values()
         dull = _repetitions(steps)
         if any(map(is_region, steps)):
-            dull |= {index for index in shown if not is_region(steps[index])}
+            dull |= {index for index in shown if not (is_region(steps[index]) or steps[index].action == _ARRIVAL)}
         shown = [index for index in shown if index not in dull or index in last]
     if len(shown) > LONG_ROWS:
         shown = [*shown[:_FIRST_ROWS], *shown[-_LAST_ROWS:]]

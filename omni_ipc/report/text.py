@@ -22,7 +22,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from omni_ipc.records import Failure, Origin, Step, Trace
+from omni_ipc.records import Failure, MemoryOrder, Origin, Step, Trace
 from omni_ipc.report.rows import Gap, Row, is_region, rows_of
 
 _SEPARATOR_WIDTH = 3
@@ -32,7 +32,8 @@ _STATE_WIDTH = 24  # enough for most changes of a state
 def heading(trace: Trace) -> Text:
     """Say what a trace is of, where it comes from, and what it violates."""
     code = f"with the defect {trace.defect}" if trace.defect else "without a defect"
-    source = f"TLC's counterexample in {trace.model}" if trace.origin is Origin.MODEL else "explored"
+    explored = "explored" if trace.memory is MemoryOrder.SC else f"explored under {trace.memory.in_words}"
+    source = f"TLC's counterexample in {trace.model}" if trace.origin is Origin.MODEL else explored
     text = Text.assemble((trace.scenario, "bold"), f" {code}: {source}, {counted(len(trace.steps), 'step')}")
     if trace.claim:
         text.append("\nviolates ").append(trace.claim, "red")

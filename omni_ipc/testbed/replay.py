@@ -118,14 +118,12 @@ class _Following:
         if self._diverged is not None or self.followed == len(self._steps):
             return self._then.choose(kernel, enabled)
         expected = self._steps[self.followed]
-        named: list[Task | None] = [task for task in kernel.living if task.name == expected.task]
-        tasks = named or [None]  # more than one where a task has several drains
-        differences = [self._difference(expected, task) for task in tasks]
-        if None not in differences:
-            self._diverged = differences[0]
+        task = _find(kernel, expected)
+        self._diverged = self._difference(expected, task)
+        if self._diverged is not None:
             return self._then.choose(kernel, enabled)
         self.followed += 1
-        return tasks[differences.index(None)]
+        return task
 
     def divergence(self) -> Diverged | None:
         """Return where the run that has ended left the trace."""
@@ -145,6 +143,13 @@ class _Following:
         else:
             return None
         return Diverged(self.followed, expected, offered, why)
+
+
+def _find(kernel: Kernel, step: Step) -> Task | None:
+    """Return the living task whose step it is; of several drains of one task, that with the same fields."""
+    named = [task for task in kernel.living if task.name == step.task]
+    same = [task for task in named if task.pending is not None and task.pending.fields() == step.fields]
+    return next(iter(same or named), None)
 
 
 def _require_explored(trace: Trace) -> None:

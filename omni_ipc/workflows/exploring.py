@@ -9,7 +9,7 @@ from pathlib import Path
 
 from omni_ipc import scenarios
 from omni_ipc.errors import UnknownName, UsageError
-from omni_ipc.records import Report
+from omni_ipc.records import MemoryOrder, Report
 from omni_ipc.scenarios import EngineWorld, Parts, Scenario
 from omni_ipc.testbed import ControlledRuntime, Progress, explore
 
@@ -24,12 +24,13 @@ def explore_scenario(
     runs: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
+    memory: str = MemoryOrder.SC,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Explore a scenario of the table, or ``path/to/file.py:function``.
 
     Raises:
-        UsageError: the name, the defect, the strategy or a budget is wrong.
+        UsageError: the name, the defect, the strategy, the memory order or a budget is wrong.
     """
     function, transparent = resolve(name, defect)
     return explore(
@@ -40,6 +41,7 @@ def explore_scenario(
         runs=runs,
         seconds=seconds,
         seed=seed,
+        memory=memory,
         transparent=transparent,
         progress=progress,
     )
