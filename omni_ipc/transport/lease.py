@@ -74,9 +74,9 @@ class Lease:
 
         Points: Lease.Release.
         """
-        self._view = None
         with self._rt.region("Lease.Release", slot=self.slot):
             self._finalizer()
+        self._view = None
 
 
 class SlabReader:

@@ -102,10 +102,10 @@ class Loan:
 
     def abort(self) -> None:
         """Give the slot back unsent; idempotent, and nothing after a commit."""
-        self._memory = None
         if self._finalizer.alive:
             self._finalizer()
             self.slab.look_again()
+        self._memory = None
 
     def tensor(self) -> Tensor:
         """Describe what the loan will be sent as."""
