@@ -1,10 +1,12 @@
 """The contract of the seam, noun by noun, on every runtime that implements it.
 
-Each body runs natively, on real threads and in real time, and under control, in every schedule.
+Each body runs natively, on real threads and in real time, and under control, in every schedule: with stores that are
+seen at once, and with stores that are seen late.
 """
 
 from __future__ import annotations
 
+import math
 import queue
 from collections.abc import Callable
 from concurrent.futures import CancelledError, InvalidStateError
@@ -33,7 +35,15 @@ def run_under_control(body: Callable[[Runtime], None]) -> None:
     assert report.verdict is Verdict.HOLDS, report.reason
 
 
-@pytest.fixture(params=[run_natively, run_under_control], ids=["native", "controlled"])
+def run_under_weak_memory(body: Callable[[Runtime], None]) -> None:
+    """Run in every schedule, where stores arrive late and in any order."""
+    report = explore(body, memory="weak")
+    assert report.verdict is Verdict.HOLDS, report.reason
+
+
+@pytest.fixture(
+    params=[run_natively, run_under_control, run_under_weak_memory], ids=["native", "controlled", "weak memory"]
+)
 def run(request: pytest.FixtureRequest) -> Run:
     """Run a body on one of the runtimes."""
     runner: Run = request.param
@@ -504,6 +514,57 @@ def test_words_are_loaded_and_stored(run: Run) -> None:
         assert (words.load(0), words.load(1)) == (0, 2**64 - 1)
         assert memory[8:16] == b"\xff" * 8
         assert rt.words(memoryview(memory)[8:]).load(0) == 2**64 - 1
+
+    run(body)
+
+
+def test_bytes_are_read_and_written(run: Run) -> None:
+    """At any offset; a copy is the reader's own, the written memory is the writer's again, and no bytes are bytes."""
+
+    def body(rt: Runtime) -> None:
+        words = rt.words(memoryview(bytearray(24)))
+        given = bytearray(b"abcdefghij")
+        words.write(3, memoryview(given))
+        given[:] = bytes(10)
+        words.write(24, b"")
+        copy = words.read(2, 12)
+        copy[0] = 1
+        assert copy == b"\1abcdefghij\0"
+        assert words.read(2, 12) == b"\0abcdefghij\0"
+        assert words.read(24, 0) == b""
+        words.store(1, 0)
+        assert words.read(3, 10) == b"abcde\0\0\0\0\0"
+        words.fence()
+
+    run(body)
+
+
+def test_bytes_beyond_the_words_are_not_written(run: Run) -> None:
+    """What does not fit is refused, as a whole."""
+
+    def body(rt: Runtime) -> None:
+        words = rt.words(memoryview(bytearray(16)))
+        with pytest.raises((ValueError, IndexError)):
+            words.write(10, b"1234567")
+        assert words.read(0, 16) == bytes(16)
+
+    run(body)
+
+
+def test_a_wait_on_a_word_may_have_no_end(run: Run) -> None:
+    """Where nobody else can end it, a wake does."""
+
+    def body(rt: Runtime) -> None:
+        words = rt.words(memoryview(bytearray(8)))
+
+        def ring() -> None:
+            words.store(0, 1)
+            words.wake(0)
+
+        task = rt.spawn(ring, name="ringer")
+        while words.load(0) == 0:
+            words.wait(0, 0, timeout=math.inf)
+        task.join()
 
     run(body)
 
