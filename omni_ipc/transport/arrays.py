@@ -18,6 +18,8 @@ from omni_ipc.transport.tensor import Framework, Place, Tensor
 if TYPE_CHECKING:
     import torch
 
+_INTEGERS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
+
 
 def is_array(value: object) -> bool:
     """Tell whether the value is a numpy array or a torch tensor."""
@@ -32,7 +34,7 @@ class Source:
     dtype: str
     shape: tuple[int, ...]
     nbytes: int  # of the elements that it shows, whatever the storage behind them
-    array: Any  # the caller's, without its gradient
+    array: Any  # the caller's; of torch without its gradient, and as integers of its elements' size
 
     def inline(self) -> Tensor:
         """Give the bytes: a view of the array's memory if that is contiguous, else one copy."""
@@ -45,7 +47,7 @@ class Source:
         elif _is_plain(self.array):
             np.copyto(np.frombuffer(target, np.uint8), _raw(self.array))  # lets other threads run, unlike a memoryview
         else:
-            _to_torch(self.dtype, self.shape, target).copy_(self.array)
+            _to_torch(str(self.array.dtype).removeprefix("torch."), self.shape, target).copy_(self.array)
         return Tensor(self.framework, self.dtype, self.shape, target, place)
 
 
@@ -98,7 +100,16 @@ def _from_torch(value: torch.Tensor, path: str) -> Source:
         raise _cannot(path, kind, "what device.to_host(...) makes of it")
     if not dtypes.travels(dtype):
         raise _cannot(path, kind, "tensor.int_repr() and its scale, if it is quantised")
-    return Source(Framework.TORCH, dtype, tuple(value.shape), value.numel() * value.element_size(), value.detach())
+    nbytes = value.numel() * value.element_size()
+    return Source(Framework.TORCH, dtype, tuple(value.shape), nbytes, _as_integers(value.detach()))
+
+
+def _as_integers(value: torch.Tensor) -> torch.Tensor:
+    """View a tensor as a type that torch can copy, unlike its newest ones; a lazy view must be copied as what it is."""
+    name = _INTEGERS.get(value.element_size())
+    if name is None or value.is_conj() or value.is_neg():
+        return value
+    return value.view(getattr(sys.modules["torch"], name))
 
 
 def _is_plain(value: torch.Tensor) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import subprocess
 import sys
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -194,6 +196,32 @@ def test_a_tree_that_contains_itself_is_refused() -> None:
         node = List([node])
     with pytest.raises(FormatError, match="deeper than 64 levels"):
         unpack(Packed(node), [])
+
+
+@dataclasses.dataclass
+class Output:
+    """What a pipeline returns."""
+
+    images: np.ndarray
+    flags: list[bool]
+
+
+class Timing(msgspec.Struct):
+    """What it returns beside."""
+
+    seconds: float
+
+
+def test_dataclasses_and_structs_arrive_as_dicts_of_their_fields() -> None:
+    """Classes do not travel, and nothing that the peer names is imported; who wants the class back builds it."""
+    sent = Output(np.arange(3), [True])
+    arrived = travelled({"output": sent, "timing": Timing(0.5)})
+    assert arrived["timing"] == {"seconds": 0.5}
+    assert same(dataclasses.asdict(Output(**arrived["output"])), dataclasses.asdict(sent))
+    with pytest.raises(UsageError, match=r"output\.images is a builtins\.object"):
+        pack(Output(object(), []))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"is a builtins\.type"):
+        pack(Output)
 
 
 def test_a_named_tuple_arrives_as_a_plain_one() -> None:
