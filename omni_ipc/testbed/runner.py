@@ -11,6 +11,7 @@ from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.recorder import Recorder
 from omni_ipc.testbed.runtime import ControlledRuntime
+from omni_ipc.testbed.sharing import Sharing
 from omni_ipc.testbed.strategies.base import Run
 from omni_ipc.testbed.strategies.default import DefaultOrder
 from omni_ipc.testbed.tasks import Pool
@@ -23,9 +24,22 @@ class Runner:
     """Keeps what outlives a run: carriers, identities, and the guard against what is not under control.
 
     Use it as a context manager; outside of it, nothing of the process is changed.
+
+    Args:
+        declared: the scenario declares all that its tasks share, so that it need not be looked for.
+
+    Attributes:
+        sharing: what was found so far.
     """
 
-    def __init__(self, scenario: Scenario, *, transparent: Collection[str] = (), max_steps: int = 10_000) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        transparent: Collection[str] = (),
+        max_steps: int = 10_000,
+        declared: bool = False,
+    ) -> None:
         require_scenario(scenario)
         self._scenario = scenario
         self._transparent = transparent
@@ -33,6 +47,8 @@ class Runner:
         self._pool = Pool()
         self._identities = Identities()
         self._guard = Guard()
+        self._declared = declared
+        self.sharing = Sharing(scenario)
 
     def __enter__(self) -> Runner:
         self._guard.__enter__()
@@ -47,7 +63,7 @@ class Runner:
     def begin(self, chooser: Chooser, prefix: Sequence[int] = ()) -> tuple[Kernel, ControlledRuntime]:
         """Make the world of a run, without starting it."""
         kernel = Kernel(chooser, pool=self._pool, identities=self._identities, limit=self._max_steps, prefix=prefix)
-        return kernel, ControlledRuntime(kernel, self._transparent)
+        return kernel, ControlledRuntime(kernel, self._transparent, None if self._declared else self.sharing)
 
     def start(self, kernel: Kernel, rt: ControlledRuntime) -> None:
         """Run the scenario as the task "main" until the run is over, or is suspended by its chooser."""
