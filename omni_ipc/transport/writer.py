@@ -105,6 +105,10 @@ class LaneWriter:
         lane.sign()
 
     def _claim(self, nbytes: int, deadline: float) -> _Claim:
+        """Find the place for the next records, once there is room.
+
+        Spec: WriterClaim
+        """
         while True:
             with self._rt.region("Writer.Claim", lane=self.name):
                 room = self.lane.room()
@@ -124,6 +128,10 @@ class LaneWriter:
             self.lane.room_bell.sleep_unless(lambda: self.lane.room() >= nbytes, remaining)
 
     def _publish(self, claim: _Claim, batch: Sequence[Record]) -> None:
+        """Write records to their place, and move the write position behind them.
+
+        Spec: WriterPublish
+        """
         with self._rt.region("Writer.Publish", lane=self.name, position=claim.position):
             position, sequence = claim
             for record in batch:
