@@ -223,6 +223,57 @@ def test_models_are_checked_against_the_manifest(omni: Omni) -> None:
     assert (model["property"], model["depth"], model["verdict"]) == ("NeverCachedInv", 4, "bounded")
 
 
+def test_a_model_that_is_not_as_expected_is_told(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The manifest is the claim: what TLC finds instead makes the end 1."""
+    shutil.copytree(ROOT / "spec", "spec")
+    manifest = json.loads(Path("spec/manifest.json").read_text())
+    (model,) = (model for model in manifest["models"] if model["name"] == "FutureOrphan/reach/cached")
+    model["expect"]["depth"] = 7
+    Path("spec/manifest.json").write_text(json.dumps(manifest))
+    monkeypatch.setenv("OMNI_IPC_SPEC", "spec")
+    ran = omni("check", "FutureOrphan/reach/cached")
+    assert (ran.code, ran.err) == (1, "")
+    assert re.search("✗ +FutureOrphan/reach/cached +.*7 in the manifest", ran.out)
+    assert ran.out.endswith("0 of 1 model as expected\n")
+
+
+@pytest.mark.parametrize(("expected", "code"), [(True, 0), (False, 1)])
+def test_the_demo_ends_with_a_table_of_races_and_stages(
+    expected: bool, code: int, omni: Omni, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each cell is told in words, then all with their signs; one that is not as expected makes the end 1."""
+    from omni_ipc.scenarios import DEFECTS
+    from omni_ipc.workflows.demo import Cell, Demo, Stage
+
+    cells = [Cell(race, stage, True, f"{stage} is fine", ("defect: shows.",)) for race in DEFECTS for stage in Stage]
+    cells[-1] = Cell(cells[-1].race, cells[-1].stage, expected, "it hangs", ("defect: see there.",))
+    monkeypatch.setattr("omni_ipc.workflows.demo.run", lambda **_: Demo(tuple(cells), "cpu", 12.3))
+    ran = omni("demo", "--json", "demo.json")
+    assert (ran.code, ran.err) == (code, "")
+    assert ran.out.endswith(f"\n{14 + expected} of 15 cells as expected, on cpu, in 12 s\n")
+    assert "it hangs" in ran.out
+    assert "see there." in ran.out
+    first, _, last = (line.split() for line in ran.out.splitlines()[-5:-2])
+    assert first == ["late_split_map", *"✓✓✓✓✓"]
+    assert last == ["unpack_outside_lock", *("✓✓✓✓✓" if expected else "✓✓✓✓✗")]
+    assert len(json.loads(Path("demo.json").read_text())["result"]["cells"]) == 15
+
+
+@pytest.mark.parametrize(("core", "code"), [(False, 0), (True, 2)])
+def test_doctor_is_content_without_what_is_optional(
+    core: bool, code: int, omni: Omni, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is missing is told with its remedy; only a missing core makes the end 2."""
+    from omni_ipc.workflows.doctor import Finding, Health
+
+    found = [Finding("Python", Health.OK, "3.13"), Finding("Java", Health.MISSING, "none", "pip install it", core=core)]
+    monkeypatch.setattr("omni_ipc.workflows.doctor.examine", lambda: iter(found))
+    ran = omni("doctor", "--json", "-")
+    assert ran.code == code
+    assert re.search(r"Java +missing +none *\n +→ pip install it", ran.err)
+    assert [finding["health"] for finding in json.loads(ran.out)["result"]] == ["ok", "missing"]
+
+
 def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Path) -> None:
     """Machines read standard output, people standard error, a user's own prints included."""
     Path("chatty.py").write_text("def quiet(rt):\n    print('hello')\n")

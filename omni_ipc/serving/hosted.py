@@ -121,13 +121,14 @@ def _build(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment]) -> Worker
         doorbell=open_doorbell(rt=rt, buffer=worker_bell.view),
     )
     bell = open_doorbell(rt=rt, buffer=engine_bell.view)
+    device = open_device(spec.device)  # first: without it no pipeline can be built
     worker: Worker = _load(spec.worker)(
         rt=rt,
         requests=PortReceiver(port, Request),
         replies=_sender(rt, replies, "worker.main", bell),
         outputs=_sender(rt, outputs, "worker.output", bell),
         pipeline=_load(spec.pipeline)(**spec.pipeline_options),
-        device=open_device(spec.device),
+        device=device,
     )
     return worker
 

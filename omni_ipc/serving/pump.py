@@ -72,7 +72,10 @@ class ResultPump:
                 self._hand_over(failed, error.as_error("The worker"))
 
     def take_output(self, ready: OutputReady, delivery: Delivery[Reply]) -> None:
-        """Unpack an output first, without any lock; then hand it over in one critical section."""
+        """Unpack an output first, without any lock; then hand it over in one critical section.
+
+        Spec: PumpUnpack
+        """
         with self._rt.region("Pump.Unpack", output=ready.output):
             values = unpack(delivery)
         self._hand_over(ready, values)

@@ -108,7 +108,10 @@ class Worker:
         self._close(self._outputs)
 
     def _announce(self, job: Execute, values: Sequence[Any], computed: DeviceEvent) -> None:
-        """Bring one output to the engine; what fails on the way is announced as an error, never with silence."""
+        """Bring one output to the engine; what fails on the way is announced as an error, never with silence.
+
+        Spec: WorkerAnnounce
+        """
         try:
             payload = self._device.to_host(list(values) if job.split else _single(values), after=computed)
             with self._rt.region("Worker.Announce", output=job.output):

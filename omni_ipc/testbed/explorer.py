@@ -40,12 +40,14 @@ def explore(
     memory: str = MemoryOrder.SC,
     defect: str | None = None,
     max_steps: int = 10_000,
+    declared: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Run a scenario under schedule after schedule, until one fails, none is left, or a budget is used up.
 
     "holds" means: every schedule was run, up to the order of steps that do not conflict, and none failed. Timeouts fire
-    only when no task can go on.
+    only when no task can go on. Steps conflict on the runtime's objects and on watched ones. If tasks are found to
+    share other state (see `sharing`), "depth-first" leaves nothing out, as "brute-force" does, and the report says so.
 
     Args:
         name: of the scenario in the report; by default that of the function.
@@ -57,6 +59,7 @@ def explore(
         memory: a `MemoryOrder`: when other tasks see what one has stored in shared words.
         defect: name of the defect that the scenario was given, for the trace.
         max_steps: steps after which a schedule counts as a livelock.
+        declared: vouch for it that what tasks share beside the runtime's objects and watched ones does not matter.
         progress: called from time to time.
 
     Raises:
@@ -71,7 +74,7 @@ def explore(
     if memory not in list(MemoryOrder):
         raise UnknownName("memory order", memory, list(MemoryOrder))
     order = MemoryOrder(memory)
-    runner = Runner(scenario, transparent=transparent, max_steps=max_steps, memory=order)
+    runner = Runner(scenario, transparent=transparent, max_steps=max_steps, memory=order, declared=declared)
     search = _Search(
         runner=runner,
         scenario=name or str(getattr(scenario, "__name__", "scenario")),
@@ -105,6 +108,7 @@ class _Search:
     outcomes: set[str] = dataclasses.field(default_factory=set)
     began: float = dataclasses.field(default_factory=perf_counter)
     told: float = 0.0
+    complete: bool = False  # the reduction was given up
 
     def report(self) -> Report:
         """Search, and say what was found."""
@@ -116,10 +120,20 @@ class _Search:
                 self._count(run)
                 if run.failure is not None:
                     return self._explain(run, run.failure)
-                self.strategy.learn(run)
+                if self.strategy.distinct and self.runner.sharing:
+                    self._leave_nothing_out()
+                else:
+                    self.strategy.learn(run)
         except Inconclusive as error:
             return self._report(Verdict.INCONCLUSIVE, str(error))
         return self._report(Verdict.HOLDS, self._claim())
+
+    def _leave_nothing_out(self) -> None:
+        """Begin anew without the reduction, which would be blind to what tasks were found to share."""
+        self.complete = True
+        self.strategy = STRATEGIES["brute-force"](0)
+        self.schedules = self.steps = self.whole = 0
+        self.outcomes.clear()
 
     def _is_spent(self) -> bool:
         if self.runs is not None and self.schedules >= self.runs:
@@ -185,7 +199,7 @@ class _Search:
 
     def _claim(self) -> str:
         if self.schedules == self.whole and not self.strategy.distinct:
-            return f"all {self.schedules:,} schedules{self._under()}"
+            return f"all {self.schedules:,} schedules{self._under()}{self._sharing()}"
         cut = self.schedules - self.whole
         repeats = f" ({cut:,} repeats were cut short)" if cut else ""
         return f"all {self.whole:,} orders of conflicting steps{self._under()}{repeats}"
@@ -194,12 +208,17 @@ class _Search:
         if self.strategy.exhaustive:
             limit = "runs" if self.runs is not None and self.schedules >= self.runs else "seconds"
             value = f"{self.runs:,}" if limit == "runs" else f"{self.seconds:g}"
-            schedules = f"{self.schedules:,} schedules of {self.strategy.name}{self._under()}"
-            return f"{schedules}, and more are left: {limit} was {value}"
+            done = f"{self.schedules:,} schedules of {self.strategy.name}{self._under()}"
+            return f"{done}, and more are left: {limit} was {value}{self._sharing()}"
         return f"{self.schedules:,} runs of a {self.strategy.name}{self._under()}"
 
     def _under(self) -> str:
         return f" under {self.memory.in_words}" if self.memory is not MemoryOrder.SC else ""
+
+    def _sharing(self) -> str:
+        if not self.complete:
+            return ""
+        return f"; none was left out, because tasks share {self.runner.sharing}, which nobody watches"
 
 
 def _require_positive(name: str, value: float | None) -> None:

@@ -14,6 +14,7 @@ from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.recorder import Recorder
 from omni_ipc.testbed.runtime import ControlledRuntime
+from omni_ipc.testbed.sharing import Sharing
 from omni_ipc.testbed.strategies.base import Run
 from omni_ipc.testbed.strategies.default import DefaultOrder
 from omni_ipc.testbed.tasks import Pool
@@ -26,6 +27,12 @@ class Runner:
     """Keeps what outlives a run: carriers, identities, and the guard against what is not under control.
 
     Use it as a context manager; outside of it, nothing of the process is changed.
+
+    Args:
+        declared: the scenario declares all that its tasks share, so that it need not be looked for.
+
+    Attributes:
+        sharing: what was found so far.
     """
 
     def __init__(
@@ -35,6 +42,7 @@ class Runner:
         transparent: Collection[str] = (),
         max_steps: int = 10_000,
         memory: MemoryOrder = MemoryOrder.SC,
+        declared: bool = False,
     ) -> None:
         require_scenario(scenario)
         self._scenario = scenario
@@ -44,6 +52,8 @@ class Runner:
         self._pool = Pool()
         self._identities = Identities()
         self._guard = Guard()
+        self._declared = declared
+        self.sharing = Sharing(scenario)
 
     def __enter__(self) -> Runner:
         self._guard.__enter__()
@@ -59,7 +69,7 @@ class Runner:
         """Make the world of a run, without starting it."""
         make = Kernel if self._memory is MemoryOrder.SC else functools.partial(BufferingKernel, order=self._memory)
         kernel = make(chooser, pool=self._pool, identities=self._identities, limit=self._max_steps, prefix=prefix)
-        return kernel, ControlledRuntime(kernel, self._transparent)
+        return kernel, ControlledRuntime(kernel, self._transparent, None if self._declared else self.sharing)
 
     def start(self, kernel: Kernel, rt: ControlledRuntime) -> None:
         """Run the scenario as the task "main" until the run is over, or is suspended by its chooser."""

@@ -27,6 +27,7 @@ from omni_ipc.testbed.objects.task import ControlledTask
 from omni_ipc.testbed.objects.watched import Watch
 from omni_ipc.testbed.objects.words import ControlledWords
 from omni_ipc.testbed.operations import Operation
+from omni_ipc.testbed.sharing import Sharing
 
 _NO_REGION: AbstractContextManager[Any, bool | None] = nullcontext()
 _CLOCK_READS = 100_000  # of one step, after which it is taken to wait for a time that cannot come
@@ -37,10 +38,12 @@ class ControlledRuntime:
 
     Args:
         transparent: names of regions that are no steps of their own, so that the regions inside them are.
+        sharing: looks through what each new task can reach; None if the scenario declares all that its tasks share.
     """
 
-    def __init__(self, kernel: Kernel, transparent: Collection[str] = ()) -> None:
+    def __init__(self, kernel: Kernel, transparent: Collection[str] = (), sharing: Sharing | None = None) -> None:
         self._kernel = kernel
+        self._sharing = sharing
         self._transparent = frozenset(transparent)
         self._memories = Memories()
         self._watches: list[Watch] = []
@@ -56,6 +59,8 @@ class ControlledRuntime:
         kernel = self._kernel
         if any(task.name == name for task in kernel.living):
             raise ValueError(f"A task named '{name}' is alive. Give each living task a name of its own.")
+        if self._sharing is not None:
+            self._sharing.look(fn, args, exempt=[id(watch.target) for watch in self._watches])
         launch = functools.partial(kernel.launch, name, fn, args)
         return ControlledTask(kernel, kernel.perform(Operation("task.spawn", None, launch, extra={"task": name})))
 

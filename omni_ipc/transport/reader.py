@@ -98,6 +98,10 @@ class LaneReader:
         self.lane.room_bell.ring()
 
     def _take(self) -> Message | None:
+        """Copy out what is published, as far as one message goes, and give its room back.
+
+        Spec: ReaderTake
+        """
         with self._rt.region("Reader.Take", lane=self.name):
             try:
                 self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish

@@ -149,6 +149,10 @@ class LaneWriter:
         lane.sign(Side.WRITER)
 
     def _claim(self, nbytes: int, deadline: float) -> _Claim:
+        """Find the place for the next records, once there is room.
+
+        Spec: WriterClaim
+        """
         while True:
             with self._rt.region("Writer.Claim", lane=self.name):
                 room = self.lane.room()
@@ -191,6 +195,10 @@ class LaneWriter:
         return PeerDied(who, how, first_unread=self.lane.counts().taken)
 
     def _publish(self, claim: _Claim, batch: Sequence[Record]) -> None:
+        """Write records to their place, and move the write position behind them.
+
+        Spec: WriterPublish
+        """
         with self._rt.region("Writer.Publish", lane=self.name, position=claim.position):
             position, sequence = claim
             for record in batch:

@@ -77,6 +77,11 @@ def best_device() -> str:
 def run_function(function: Callable[[Any], object], steps: Sequence[Step]) -> RealRun:
     """Run a user's function on threads of this process; its regions are conducted, its other operations are not."""
     vocabulary = {(step.task, step.action) for step in steps if "A" <= step.action[0] <= "Z"}
+    if not vocabulary:
+        raise Inconclusive(
+            "The trace has no regions, and on real threads only regions can be put in order. "
+            'Open them in the code, with rt.region("Actor.Verb"), or replay it controlled.'
+        )
     return _conduct(lambda rt, _: function(rt), steps, vocabulary)
 
 

@@ -83,13 +83,14 @@ def run(*, keep: Path | None = None, progress: Progress = lambda *_: None) -> De
         UsageError: ``keep`` cannot be written.
     """
     start = time.monotonic()
+    toolchain = Toolchain.find()
     device = best_device()
     cells: list[Cell] = []
     with contextlib.ExitStack() as resources:
         folder = keep or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="omni_ipc.")))
         bench = _Bench(
             manifest=load_manifest(),
-            toolchain=Toolchain.find(),
+            toolchain=toolchain,
             children=resources.enter_context(Children()),
             host=resources.enter_context(WorkerHost()),
             device=device,

@@ -43,6 +43,7 @@ def explore_scenario(
         seed=seed,
         memory=memory,
         transparent=transparent,
+        declared=":" not in name,  # a world's tasks share the watched table, and notes that only its judge reads
         progress=progress,
     )
 
@@ -77,11 +78,12 @@ def load_function(target: str) -> Function:
     path = Path(file)
     if not path.is_file():
         raise UsageError(f"There is no file '{file}'. Give path/to/file.py:function, as seen from {Path.cwd()}.")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module_name = f"scenario:{path.stem}"  # shadows no module
+    spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"'{file}' is no Python file. Give path/to/file.py:function.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # dataclasses look themselves up by it
+    sys.modules[module_name] = module  # dataclasses look themselves up by it
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)

@@ -60,4 +60,6 @@ def test_cuda_without_torch_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_host_event_is_reached_at_once() -> None:
     """There is nothing to wait for."""
-    HostDevice().record().synchronize()
+    event = HostDevice().record()
+    event.synchronize()
+    assert event.query()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.native import NativeRuntime
-from omni_ipc.transport.bell import create_doorbell
+from omni_ipc.transport.bell import create_doorbell, open_doorbell
 from omni_ipc.transport.lane import Lane, lane_bytes
 from omni_ipc.transport.layout import DOORBELL_BYTES
 from omni_ipc.transport.memory import Segment
@@ -72,3 +73,65 @@ def shared(ring_bytes: int = 1 << 16) -> Iterator[Shared]:
         bells = [create_doorbell(rt=RT, buffer=segment.view) for segment in (there_bell, back_bell)]
         port = Port(rt=RT, lanes=[LaneReader(lanes[1])], doorbell=bells[1])
         yield Shared(lanes[0], lanes[1], LaneWriter(lanes[0], doorbell=bells[0]), port, fds)
+
+
+class Inbound:
+    """A port whose writers are other processes; each needs the descriptors ``fds[name]``."""
+
+    def __init__(self, port: Port, lanes: dict[str, Lane], fds: dict[str, tuple[int, ...]]) -> None:
+        self.port = port
+        self.lanes = lanes
+        self.fds = fds
+
+
+@contextmanager
+def inbound(*names: str, ring_bytes: int = 4096, eventfd: bool = False) -> Iterator[Inbound]:
+    """Lay a port and its lanes into segments, with an eventfd for an event loop if need be."""
+    with ExitStack() as stack:
+        bells = [os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)] if eventfd else []
+        for fd in bells:
+            stack.callback(os.close, fd)
+        bell = stack.enter_context(Segment.create(DOORBELL_BYTES, name="test"))
+        segments = [stack.enter_context(Segment.create(lane_bytes(ring_bytes), name="test")) for _ in names]
+        lanes = {
+            name: Lane.create(rt=RT, buffer=segment.view, name=name)
+            for name, segment in zip(names, segments, strict=True)
+        }
+        doorbell = create_doorbell(rt=RT, buffer=bell.view, eventfd=bells[0] if bells else None)
+        port = Port(rt=RT, lanes=[LaneReader(lane) for lane in lanes.values()], doorbell=doorbell)
+        fds = {name: (segment.fd, bell.fd, *bells) for name, segment in zip(names, segments, strict=True)}
+        yield Inbound(port, lanes, fds)
+
+
+class Outbound:
+    """A lane whose reader is another process, which needs the descriptors ``fds``."""
+
+    def __init__(self, writer: LaneWriter, fds: tuple[int, ...]) -> None:
+        self.writer = writer
+        self.fds = fds
+
+
+@contextmanager
+def outbound(ring_bytes: int = 4096, *, name: str = "out") -> Iterator[Outbound]:
+    """Lay a lane and its reader's doorbell into segments."""
+    with (
+        Segment.create(lane_bytes(ring_bytes), name="test") as segment,
+        Segment.create(DOORBELL_BYTES, name="test") as bell,
+    ):
+        lane = Lane.create(rt=RT, buffer=segment.view, name=name)
+        doorbell = create_doorbell(rt=RT, buffer=bell.view)
+        yield Outbound(LaneWriter(lane, doorbell=doorbell), (segment.fd, bell.fd))
+
+
+def attach_writer(lane_fd: int, bell_fd: int, eventfd: int | None = None) -> LaneWriter:
+    """Become the writer of a lane of `inbound`, in another process."""
+    lane, bell = (Segment.attach(fd, name="test") for fd in (lane_fd, bell_fd))
+    doorbell = open_doorbell(rt=RT, buffer=bell.view, eventfd=eventfd)
+    return LaneWriter(Lane(rt=RT, buffer=lane.view, name="out"), doorbell=doorbell)
+
+
+def attach_port(lane_fd: int, bell_fd: int) -> Port:
+    """Become the reader of a lane of `outbound`, in another process."""
+    lane, bell = (Segment.attach(fd, name="test") for fd in (lane_fd, bell_fd))
+    reader = LaneReader(Lane(rt=RT, buffer=lane.view, name="out"))
+    return Port(rt=RT, lanes=[reader], doorbell=open_doorbell(rt=RT, buffer=bell.view))

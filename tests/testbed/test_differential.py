@@ -15,8 +15,22 @@ BRUTE_RUNS = 1_000  # programs that have more schedules are left out
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_sleep_sets_lose_nothing_and_repeat_nothing(chunk: int) -> None:
     """The outcomes, the failures and the orders are those of brute force, and no order is run twice."""
+    seeds = range(chunk, PROGRAMS, CHUNKS)
+    assert compare(seeds) >= len(seeds) * 0.6
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_sleep_sets_lose_nothing_on_thousands_of_programs() -> None:
+    """The same over 5,000 further programs."""
+    seeds = range(PROGRAMS, PROGRAMS + 5_000)
+    assert compare(seeds) >= len(seeds) * 0.6
+
+
+def compare(seeds: range) -> int:
+    """Hold the reduced search against brute force, and count the programs small enough for it."""
     compared = 0
-    for seed in range(chunk, PROGRAMS, CHUNKS):
+    for seed in seeds:
         program = draw(seed)
         brute = everything(program, "brute-force", runs=BRUTE_RUNS)
         if not brute.exhausted:
@@ -28,7 +42,7 @@ def test_sleep_sets_lose_nothing_and_repeat_nothing(chunk: int) -> None:
         assert reduced.failures == brute.failures, (seed, program)
         assert reduced.orders == brute.orders, (seed, program)
         assert reduced.whole == len(reduced.orders), (seed, program)
-    assert compared >= PROGRAMS // CHUNKS * 0.6
+    return compared
 
 
 def test_a_random_walk_sees_nothing_that_brute_force_does_not() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import re
 from collections.abc import Iterator
 
@@ -65,6 +67,22 @@ def test_on_processes_the_defect_strands_and_the_reference_delivers(race: str, h
     good = run_on_processes(scenario, scenario.parts(None), ORDERS[race], device=device, host=host)
     assert good.conducted.whole, good.conducted.refusal
     assert good.failure is None
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_hundreds_of_conducted_runs_in_one_process_leave_nothing_behind(host: WorkerHost, device: str) -> None:
+    """Each reference run delivers; descriptors are constant, and so is the worker's process."""
+    pid, held = host.pid, len(os.listdir("/proc/self/fd"))
+    for number in range(300):
+        race = list(ORDERS)[number % len(ORDERS)]
+        scenario = SCENARIOS[DEFECTS[race].scenario]
+        run = run_on_processes(scenario, scenario.parts(None), ORDERS[race], device=device, host=host)
+        assert run.failure is None
+        assert run.conducted.whole, run.conducted.refusal
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == held
+    assert (host.pid, host.death()) == (pid, None)
 
 
 @pytest.mark.parametrize("race", ORDERS)

@@ -31,13 +31,13 @@ _WATCHES: dict[int, Watch] = {}  # by id of the watched object, which its watch 
 class Watch(Controlled):
     """The watch over one object."""
 
-    __slots__ = ("_class", "_guard", "_object", "_title")
+    __slots__ = ("_class", "_guard", "_title", "target")
 
     kind = "watch"
 
     def __init__(self, kernel: Kernel, target: Any, guard: ControlledLock | None, title: str) -> None:
         super().__init__(kernel)
-        self._object = target
+        self.target = target
         self._class = kind = cast(Any, type(target))
         self._guard = guard
         self._title = title
@@ -52,8 +52,8 @@ class Watch(Controlled):
 
     def end(self) -> None:
         """Give the object its own class back."""
-        if _WATCHES.pop(id(self._object), None) is not None:
-            self._object.__class__ = self._class
+        if _WATCHES.pop(id(self.target), None) is not None:
+            self.target.__class__ = self._class
 
     def read(self, field: str, get: Callable[[], Any]) -> Any:
         """Return the value of a field for the current task."""

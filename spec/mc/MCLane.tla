@@ -1,0 +1,58 @@
+-------------------------------- MODULE MCLane --------------------------------
+(* Refinement, defects that a Bug cfg swaps in, and probes.                  *)
+EXTENDS Lane
+
+(* The lane is a queue of one writer; a half that is another record's is no number. *)
+Abs == INSTANCE Fifo WITH
+    Writers <- {"writer"},
+    Messages <- Records,
+    sent <- [writer \in {"writer"} |-> Load("writer", WritePosition)],
+    taken <- [writer \in {"writer"} |-> [i \in DOMAIN taken |-> IF taken[i][1] = taken[i][2] THEN taken[i][1] ELSE 0]]
+RefinesProp == Abs!FairSpec
+
+(* Everything that must happen in the end. *)
+LiveProp == EveryRecordTakenProp /\ EverySideEndsProp
+
+(* Defect publish_before_body: the position is stored first, and the body behind it. *)
+Then_BodyLast == [look |-> "count", count |-> "publish", publish |-> "head", head |-> "tail", tail |-> "ring"]
+
+(* Defect position_before_count: more is taken than was written, for ever if the writer is killed at that moment. *)
+Then_CountLast == [look |-> "head", head |-> "tail", tail |-> "publish", publish |-> "count", count |-> "ring"]
+
+(* Defect missing_release_fence: on AArch64 the position may overtake the body. *)
+NoFence(side) == TRUE
+
+(* Defect missing_writer_fence: the writer looks at the flag while the position is still in its buffer. *)
+NoFenceOfWriter(side) == side = "reader" => Fence(side)
+
+(* Defect missing_reader_fence: the reader looks again while its flag is still in its buffer. *)
+NoFenceOfReader(side) == side = "writer" => Fence(side)
+
+(* Defect lost_wakeup: the sleeper looks again first ... *)
+SleeperLook_Bug(side) ==
+    /\ at[side] = "park"
+    /\ Go(side, IF Ready(side) THEN "look" ELSE "look again")
+    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+
+(* ... and raises its flag when it has seen nothing. *)
+SleeperPark_Bug(side) ==
+    /\ at[side] = "look again"
+    /\ StoreWord(side, Parked(side), 1)
+    /\ Go(side, "sleep")
+    /\ UNCHANGED <<order, claim, taken, learnt>>
+
+(* Defect death_before_drain: who hears of the death gives up at once, and does not look again. *)
+SleeperTimeout_Bug(side) ==
+    /\ at[side] = "asleep"
+    /\ Go(side, IF at[Other(side)] = "dead" /\ stores[Other(side)] = <<>> THEN "told" ELSE "unpark")
+    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+
+(* Probes: each must fail, for the state that it denies is an interesting one. *)
+(* The reader is never parked while something is published. *)
+NeverParkedBesideRecordInv == ~(memory[Parked("reader")] = 1 /\ memory[WritePosition] > Len(taken))
+(* No writer dies between the body and the position. *)
+NeverDeadUnpublishedInv ==
+    ~(at.writer = "dead" /\ memory[Half("tail", PlaceOf(claim))] = claim /\ memory[WritePosition] < claim)
+(* No writer sleeps because the ring is full. *)
+NeverFullInv == ~(at.writer = "asleep" /\ claim < Records)
+===============================================================================

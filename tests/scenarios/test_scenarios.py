@@ -1,0 +1,76 @@
+"""The three worlds under control: the defect is found, confirmed, replayed and shrunk; the reference is exhausted."""
+
+from __future__ import annotations
+
+import pytest
+
+from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.records import FailureKind, Trace, Verdict
+from omni_ipc.scenarios import DEFECTS, SCENARIOS, Parts, find
+from omni_ipc.testbed import replay
+from omni_ipc.workflows.exploring import explore_scenario, resolve
+
+LOST = {
+    "late_split_map": "Output 'b/1' did not come within 1 s. Pending: waiting 2 [b/1, b/2], cached 0, unsplit 1 [b]",
+    "dual_writers": "Output 'b/1' did not come within 1 s. Pending: waiting 1 [b/1], cached 0",
+    "unpack_outside_lock": "Output 'a' did not come within 1 s. Pending: waiting 1 [a], cached 1 [a], unsplit 0",
+}
+ORDERS = {"split_map": 360, "dual_writer_ring": 1740, "future_orphan": 32}
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_the_explorer_finds_each_defect_and_its_trace_replays(name: str) -> None:
+    """From nothing; the shrunk trace fails in the same way each time, and deviates little from the default order."""
+    defect = DEFECTS[name]
+    report = explore_scenario(defect.scenario, defect=name)
+    assert report.verdict is Verdict.VIOLATED
+    assert report.failure is not None
+    assert report.failure.kind is FailureKind.EXCEPTION
+    assert LOST[name] in report.failure.message
+    trace = report.trace
+    assert isinstance(trace, Trace)
+    function, transparent = resolve(defect.scenario, name)
+    again = replay(function, trace, transparent=transparent)
+    assert (again.diverged, again.failure) == (None, report.failure)
+    assert again.followed == len(trace.steps)
+    switches = sum(one.task != two.task for one, two in zip(trace.steps, trace.steps[1:], strict=False))
+    assert switches <= 25
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_no_order_of_steps_fails_on_the_reference(name: str) -> None:
+    """Exhausted: every order of conflicting steps delivers every output; the number of orders is pinned."""
+    report = explore_scenario(name)
+    assert (report.verdict, report.failure) == (Verdict.HOLDS, None)
+    assert report.traces == ORDERS[name]
+    assert len(report.outcomes) == 1
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_random_walk_finds_each_defect_too(name: str) -> None:
+    """Another strategy, the same fault: within its 2,000 runs."""
+    report = explore_scenario(DEFECTS[name].scenario, defect=name, strategy="random")
+    assert report.verdict is Verdict.VIOLATED
+
+
+def test_each_defect_exchanges_one_part_for_a_subclass() -> None:
+    """A defect is a small override of the reference, and says in a sentence what it does."""
+    reference = Parts()
+    for defect in DEFECTS.values():
+        parts = {name: getattr(defect.parts, name) for name in Parts.__slots__}
+        changed = [name for name, part in parts.items() if part is not getattr(reference, name)]
+        assert len(changed) == 1, defect.name
+        kind = parts[changed[0]]
+        assert issubclass(kind, getattr(reference, changed[0]))
+        assert len([name for name in vars(kind) if not name.startswith("__") or name == "__init__"]) == 1, defect.name
+        assert defect.summary.endswith(".")
+
+
+def test_a_name_that_is_not_in_the_table_is_told_with_the_nearest() -> None:
+    """Unknown scenarios and defects, and a defect of another scenario, say what to use instead."""
+    with pytest.raises(UnknownName, match="Did you mean 'split_map'"):
+        find("splitmap")
+    with pytest.raises(UnknownName, match="Did you mean 'late_split_map'"):
+        find("split_map").parts("late_split")
+    with pytest.raises(UsageError, match="omni-ipc explore dual_writer_ring --defect dual_writers"):
+        find("split_map").parts("dual_writers")
