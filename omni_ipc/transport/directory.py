@@ -45,9 +45,9 @@ class Directory:
             UsageError: it is somebody else's, or others may enter it.
         """
         self.path = path or _default()
-        with contextlib.suppress(FileExistsError):
-            self.path.mkdir(mode=0o700)
         try:
+            with contextlib.suppress(FileExistsError):
+                self.path.mkdir(mode=0o700)
             self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError as error:
             raise UsageError(f"'{self.path}' is no directory to meet in: {error.strerror}. Give another one.") from None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from omni_ipc.errors import FormatError, PeerClosed, PeerDied
+import functools
+from collections.abc import Callable
+
+from omni_ipc.errors import FormatError, OmniError, PeerClosed, PeerDied
 from omni_ipc.transport import liveness
 from omni_ipc.transport.framing import Assembly, Message
 from omni_ipc.transport.lane import Lane
@@ -49,7 +52,7 @@ class LaneReader:
         self._sequence = lane.words.load(RECORDS_TAKEN)
         self._seen = self._position  # the write position when it was last looked at
         self._assembly = Assembly(lane.max_message_bytes, slab)
-        self._end: FormatError | PeerClosed | PeerDied | None = None
+        self._end: Callable[[], OmniError] | None = None  # a kept exception would keep whoever met it alive
 
     @property
     def abandoned(self) -> int:
@@ -74,13 +77,14 @@ class LaneReader:
         """
         while self.ready():
             if self._end is not None:
-                raise self._end.with_traceback(None)
+                raise self._end()
             message = self._take()
             if message is None:
                 continue
             if message.kind is not Kind.END:
                 return message
-            self._end = PeerClosed(f"Lane '{self.name}' was closed by its writer, after {message.sequence} records.")
+            told = f"Lane '{self.name}' was closed by its writer, after {message.sequence} records."
+            self._end = functools.partial(PeerClosed, told)
         return None
 
     def look_at_writer(self) -> None:
@@ -90,7 +94,8 @@ class LaneReader:
             return
         if not self.ready():  # looked at after the death: nothing more will come
             last = self._sequence - 1 if self._sequence else None
-            self._end = PeerDied(f"The writer of lane '{self.name}', process {writer.pid},", how, last)
+            who = f"The writer of lane '{self.name}', process {writer.pid},"
+            self._end = functools.partial(PeerDied, who, how, last)
 
     def close(self) -> None:
         """Take nothing more: a writer that waits for room, or for the acknowledgement, learns so. Idempotent."""
@@ -107,8 +112,8 @@ class LaneReader:
                 self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
                 message = self._take_records(self._seen)
             except FormatError as error:
-                self._end = FormatError(f"Lane '{self.name}', record {self._sequence}, {error}")
-                raise self._end from None
+                self._end = functools.partial(FormatError, f"Lane '{self.name}', record {self._sequence}, {error}")
+                raise self._end() from None
             self._words.store(RECORDS_TAKEN, self._sequence)
             self._words.store(READ_POSITION, self._position)  # SYNC lane.consume
             self.lane.room_bell.ring()

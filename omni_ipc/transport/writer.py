@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -49,7 +50,7 @@ class LaneWriter:
         self._sending = False
         self._closed = False
         self._looks = liveness.Looks(lane.rt)
-        self._end: PeerClosed | PeerDied | None = None
+        self._end: Callable[[], PeerClosed | PeerDied] | None = None
 
     def send(self, body: bytes, tensors: Sequence[Tensor] = (), *, timeout: float, kind: Kind = Kind.MESSAGE) -> None:
         """Publish a message; the sender's memory is free for other use on return.
@@ -175,24 +176,25 @@ class LaneWriter:
             if ready():  # asked after the look: what the reader did before its end counts
                 return True
             if self._end is not None:
-                raise self._end.with_traceback(None)
+                raise self._end()
             remaining = deadline - self._rt.now()
             if remaining <= 0:
                 return False
             self.lane.room_bell.sleep_unless(ready, remaining)
 
-    def _look_at_reader(self) -> PeerClosed | PeerDied | None:
+    def _look_at_reader(self) -> Callable[[], PeerClosed | PeerDied] | None:
         """Find out whether the reader will take nothing more."""
         if self._words.load(READER_CLOSED):
-            return PeerClosed(
+            return functools.partial(
+                PeerClosed,
                 f"Lane '{self.name}' was closed by its reader before it took record {self.lane.counts().taken}; "
-                "that record and those behind it are lost. Send no more on it."
+                "that record and those behind it are lost. Send no more on it.",
             )
         reader = self.lane.signature(Side.READER) if self._looks.due() else None
         if reader is None or (how := liveness.ending(reader)) is None:
             return None
         who = f"The reader of lane '{self.name}', process {reader.pid},"
-        return PeerDied(who, how, first_unread=self.lane.counts().taken)
+        return functools.partial(PeerDied, who, how, first_unread=self.lane.counts().taken)
 
     def _publish(self, claim: _Claim, batch: Sequence[Record]) -> None:
         """Write records to their place, and move the write position behind them.

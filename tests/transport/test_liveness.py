@@ -8,9 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -21,6 +18,7 @@ from omni_ipc.transport.port import Port
 from omni_ipc.transport.writer import LaneWriter
 from tests.support.lanes import RT, inbound, outbound, plain_port, shared
 from tests.support.roles import body_of
+from tests.support.waiting import again, within
 from tests.support.zygote import Zygote
 
 SOON_S = 1.0
@@ -37,25 +35,10 @@ def receive_all(port: Port, count: int) -> int:
     return sequence
 
 
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Fail if the block takes longer."""
-    before = time.monotonic()
-    yield
-    assert time.monotonic() - before < seconds
-
-
 def fill(writer: LaneWriter, timeout: float) -> None:
     """Send until an error ends it."""
     for number in itertools.count():
         writer.send(body_of(number), timeout=timeout)
-
-
-def again(call: Callable[[], object], *, despite: type[Exception] | None = None) -> None:
-    """Call again and again, until an error of another kind."""
-    while True:
-        with suppress(*[despite] if despite else []):
-            call()
 
 
 @pytest.mark.parametrize(
