@@ -172,8 +172,10 @@ class LaneWriter:
     def _await(self, ready: Callable[[], bool], deadline: float) -> bool:
         """Wait for something that the reader does, and tell whether it came in time; its death ends the wait."""
         while True:
-            self._end = self._end or self._look_at_reader()
-            if ready():  # asked after the look: what the reader did before its end counts
+            with self._rt.region("Writer.Look", lane=self.name):
+                self._end = self._end or self._look_at_reader()
+                done = ready()  # asked after the look: what the reader did before its end counts
+            if done:
                 return True
             if self._end is not None:
                 raise self._end()
