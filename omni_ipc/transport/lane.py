@@ -32,7 +32,10 @@ RING_BYTES = 8 << 20
 
 
 class Counts(NamedTuple):
-    """How many records were published, and how many of them were taken."""
+    """How many records were published, and how many of them were taken.
+
+    A writer that was killed may have counted what it was about to publish.
+    """
 
     written: int
     taken: int

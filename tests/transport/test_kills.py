@@ -18,7 +18,7 @@ import pytest
 from omni_ipc.errors import PeerDied, Timeout
 from omni_ipc.seam.api import Future
 from omni_ipc.transport.lane import Lane
-from omni_ipc.transport.layout import Side
+from omni_ipc.transport.layout import READ_POSITION, WRITE_POSITION, Side
 from omni_ipc.transport.rendezvous import Server
 from omni_ipc.transport.writer import LaneWriter
 from tests.support.lanes import RT, Inbound, inbound, outbound
@@ -77,8 +77,8 @@ def drain(link: Inbound, kills: Kills) -> None:
             continue
         (lane,) = expected.keys() - set(link.port.lanes)
         assert time.monotonic() - kills.moments[int(lane)] < TOLD_WITHIN_S
-        written, taken = link.lanes[lane].counts()
-        assert (written, last) == (taken, taken - 1 if taken else None)
+        words, taken = link.lanes[lane].words, link.lanes[lane].counts().taken
+        assert (words.load(READ_POSITION), last) == (words.load(WRITE_POSITION), taken - 1 if taken else None)
         del expected[lane]
 
 
