@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from omni_ipc.transport import liveness
-from tests.support import roles
+from tests.support import roles, streams
 from tests.support.lanes import ROOT
 
 _MOST_BYTES = 65_536
@@ -70,7 +70,7 @@ class Zygote:
         self._control = control
 
     def fork(self, role: str, *fds: int, **options: Any) -> Child:
-        """Run ``roles.ROLE(*fds, **options)`` in a process of its own."""
+        """Run a function of `roles` or `streams` on the descriptors and options, in a process of its own."""
         socket.send_fds(self._control, [json.dumps([role, options]).encode()], fds)
         data, pidfds, _, _ = socket.recv_fds(self._control, _MOST_BYTES, 1)
         return Child(int(data), *pidfds)
@@ -117,7 +117,7 @@ def _play(role: str, options: dict[str, Any], fds: list[int]) -> None:
     os.setpgid(0, 0)  # here and in the parent: whoever comes first
     status = 1
     try:
-        getattr(roles, role)(*fds, **options)
+        (getattr(roles, role, None) or getattr(streams, role))(*fds, **options)
         assert "torch" not in sys.modules
         status = 0
     except BaseException:
