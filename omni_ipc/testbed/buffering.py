@@ -1,12 +1,12 @@
 """The kernel where stores are seen late: each task has a store buffer, which the hardware empties.
 
-    task ── store ──► its buffer ──► a drain of the task ──► memory
-              no step     its own loads see it     "words.flush": a step of its own, chosen like any other
+    task ── "words.store" ──► its buffer ── "words.flush" ──► memory
+                              its own loads see it            all loads see it
 
-Who stores goes on at once. That the store reaches memory, and with it all others, is a step of a *drain*: a task of the
-hardware, which has no code and is there as long as it has something to move. Which store may go next is the whole
-difference between the memory orders: under TSO each task has one drain, first in, first out; under the weaker orders it
-has one for each place in memory, and what overlaps stays in order.
+The two steps are chosen like any others. The first one is the task's, who goes on behind it; the second one is that of
+a *drain*: a task of the hardware, which has no code and is there as long as it has something to move. Which store may
+go next is the whole difference between the memory orders: under TSO each task has one drain, first in, first out; under
+the weaker orders it has one for each place in memory, and what overlaps stays in order.
 
 A fence, like any operation that is none on words, plain fields or unlocked regions, waits until the task's buffer is
 empty; so do `words.wait` and `words.wake`, which are system calls, and the end of a task. Within a region nobody
@@ -90,7 +90,11 @@ class BufferingKernel(Kernel):
     # What words call
 
     def buffer(self, store: Store, place: Hashable) -> None:
-        """Put a store of the current task into its buffer; no point, because nobody else can tell."""
+        """Put a store of the current task into its buffer.
+
+        Args:
+            place: where it goes, by a name that is the same in every schedule.
+        """
         if self.over:
             return
         if self.observer is not None:
@@ -164,7 +168,7 @@ class BufferingKernel(Kernel):
     # The hardware
 
     def _drain(self, owner: Task, address: int, place: Hashable) -> Drain:
-        """Return what moves stores to a place in memory; its name in sets is the same in every schedule."""
+        """Return what moves the stores of a task to a place in memory."""
         if self._order is MemoryOrder.TSO:
             address, place = 0, None
         if (owner, address) not in self._drains:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import queue
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, InvalidStateError
 
 import msgspec
 
+from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed import STRATEGIES, ControlledRuntime
 from omni_ipc.testbed.failures import shape
 from omni_ipc.testbed.objects.task import ControlledTask
@@ -101,6 +102,34 @@ class World:
         self.words.store(0, self.words.load(0) + 1)
         return self.words.wake(0)
 
+    def store_and_load(self, mine: int, theirs: int) -> object:
+        self.words.store(mine, 1)
+        return self.words.load(theirs)
+
+    def publish(self) -> object:
+        self.words.write(4, b"\1\2\3\4\5\6")
+        return self.words.store(0, 1)
+
+    def take(self) -> object:
+        return self.words.load(0), bytes(self.words.read(3, 8))
+
+    def store_in_region(self) -> object:
+        with self.rt.region("Store"):
+            self.words.store(0, 7)
+            self.words.store(1, 7)
+            return self.words.load(0)
+
+    def store_and_fence_in_region(self) -> object:
+        with self.rt.region("Fence"):
+            self.words.store(1, 8)
+            self.words.fence()
+            return self.words.load(0)
+
+    def store_under_lock(self) -> object:
+        with self.rt.region("Store", self.locks[0]):
+            self.words.store(0, self.words.load(0) + 1)
+            return self.words.load(1)
+
     def pause(self) -> object:
         with self.semaphore:
             return self.rt.sleep(1.0)
@@ -143,6 +172,18 @@ ACTIONS: dict[str, Callable[[World], object]] = {
     "bell": World.bell,
     "listen": lambda world: world.words.wait(0, 0, timeout=1.0),
     "pause": World.pause,
+    "store x": lambda world: world.words.store(0, 1),
+    "store y": lambda world: world.words.store(1, 2),
+    "load x": lambda world: world.words.load(0),
+    "load y": lambda world: world.words.load(1),
+    "x then y": lambda world: world.store_and_load(0, 1),
+    "y then x": lambda world: world.store_and_load(1, 0),
+    "take": World.take,
+    "publish": World.publish,
+    "fence": lambda world: world.words.fence(),
+    "store in region": World.store_in_region,
+    "fence in region": World.store_and_fence_in_region,
+    "store under lock": World.store_under_lock,
     "now": lambda world: world.rt.now(),
 }
 
@@ -159,10 +200,23 @@ THEMES = (
 )
 
 
-def draw(seed: int) -> Program:
+STORES = (
+    ("store x", "store y", "load x", "load y"),
+    ("x then y", "y then x"),
+    ("publish", "take"),
+    ("x then y", "store y", "fence", "store in region"),
+    ("store in region", "fence in region", "y then x", "take"),
+    ("store under lock", "store y", "load x", "try lock"),
+    ("store x", "bell", "listen", "load y"),
+    ("store y", "join last", "increment", "load x"),
+)
+"""What is about stores that are seen late."""
+
+
+def draw(seed: int, themes: Sequence[tuple[str, ...]] = THEMES) -> Program:
     """Draw a program of two or three tasks, small enough for brute force, that meet at one or two objects."""
     chance = random.Random(seed)
-    actions = (*chance.choice(THEMES), *chance.choice(THEMES))
+    actions = (*chance.choice(themes), *chance.choice(themes))
     sizes = chance.choice([(1, 1), (2, 1), (2, 2), (3, 1), (1, 1, 1), (2, 1, 1)])
     return tuple(tuple(chance.choice(actions) for _ in range(size)) for size in sizes)
 
@@ -201,14 +255,16 @@ class Everything(msgspec.Struct, frozen=True):
     exhausted: bool
 
 
-def everything(program: Program, strategy: str, *, runs: int, seed: int = 0) -> Everything:
+def everything(
+    program: Program, strategy: str, *, runs: int, seed: int = 0, memory: MemoryOrder = MemoryOrder.SC
+) -> Everything:
     """Search all schedules of a program, or so many."""
     search = STRATEGIES[strategy](seed)
     outcomes: set[str] = set()
     failures: set[tuple[str, str]] = set()
     orders: set[int] = set()
     whole = done = 0
-    with Runner(scenario_of(program)) as runner:
+    with Runner(scenario_of(program), memory=memory) as runner:
         while (prefix := search.next_prefix()) is not None and done < runs:
             run = runner.run(search, prefix)
             search.learn(run)

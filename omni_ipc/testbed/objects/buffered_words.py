@@ -1,9 +1,11 @@
-"""Shared words where stores are buffered: a store is no step, its arrival in memory is; see `buffering`."""
+"""Shared words where stores are buffered: a store is one step, its arrival in memory another; see `buffering`."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
+from omni_ipc.records import Field
 from omni_ipc.testbed.buffering import BufferingKernel, Store
 from omni_ipc.testbed.objects.memory import Memories, address
 from omni_ipc.testbed.objects.words import WORD_BYTES, ControlledWords, Span, Word
@@ -25,8 +27,10 @@ class BufferedWords(ControlledWords):
         return int.from_bytes(self._seen(index * WORD_BYTES, WORD_BYTES), sys.byteorder)
 
     def store(self, index: int, value: int) -> None:
-        flush = Operation("words.flush", self.word(index), _nothing, extra={"value": value})
-        self._buffer(flush, index * WORD_BYTES, value.to_bytes(WORD_BYTES, sys.byteorder), releases=True)
+        word, extra = self.word(index), {"value": value}
+        self.kernel.perform(_Issue("words.store", word, extra))
+        data = value.to_bytes(WORD_BYTES, sys.byteorder)
+        self._buffer(word, index * WORD_BYTES, data, extra, releases=True)
 
     def read(self, offset: int, nbytes: int) -> bytearray:
         if nbytes:
@@ -34,9 +38,10 @@ class BufferedWords(ControlledWords):
         return self._seen(offset, nbytes)
 
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        flush = Operation("words.flush", self.span(offset, len(data)), _nothing)
-        if len(data):
-            self._buffer(flush, offset, bytes(data), releases=False)
+        span = self.span(offset, len(data))
+        if span.bit:
+            self.kernel.perform(_Issue("words.write", span))
+            self._buffer(span, offset, bytes(data))
 
     def fence(self) -> None:
         """Wait until all see what this task has stored; a step only if there is something that they do not see."""
@@ -46,9 +51,16 @@ class BufferedWords(ControlledWords):
     def _seen(self, offset: int, nbytes: int) -> bytearray:
         return self._buffering.as_seen(self._address + offset, bytearray(self._bytes[offset : offset + nbytes]))
 
-    def _buffer(self, flush: Operation, offset: int, data: bytes, *, releases: bool) -> None:
-        subject = flush.subject
-        assert isinstance(subject, Word | Span)
+    def _buffer(
+        self,
+        subject: Word | Span,
+        offset: int,
+        data: bytes,
+        extra: Mapping[str, Field] | None = None,
+        *,
+        releases: bool = False,
+    ) -> None:
+        flush = Operation("words.flush", subject, _nothing, extra=extra)
         target = self._bytes[offset : offset + len(data)]
         store = Store(flush, self._address + offset, target, data, releases=releases)
         self._buffering.buffer(store, subject.place)
@@ -58,6 +70,20 @@ class _Look(Reading):
     """A load, which orders nothing else."""
 
     __slots__ = ()
+
+    @property
+    def fences(self) -> bool:
+        return False
+
+
+class _Issue(Operation):
+    """Putting a store into the buffer, where nobody else sees it."""
+
+    __slots__ = ()
+
+    def __init__(self, action: str, subject: Word | Span, extra: Mapping[str, Field] | None = None) -> None:
+        super().__init__(action, subject, _nothing, extra=extra)
+        self.writes = 0
 
     @property
     def fences(self) -> bool:
