@@ -20,14 +20,14 @@ from tests.support.lanes import RT, attach_port, attach_writer, inbound
 
 PATIENCE_S = 60.0
 
-_NOISE = bytes(zlib.crc32(b"%d" % n) & 0xFF for n in range(1 << 15))
+NOISE = bytes(zlib.crc32(b"%d" % n) & 0xFF for n in range(1 << 15))
 _SIZES = (0, 8, 100, 900, 3, 2_500, 40, 9_000)  # the last ones need fragments in a ring of 4 KiB
 
 
 def body_of(number: int) -> bytes:
     """Make the body of a message: its number, and bytes that follow from it, of small and large sizes."""
     start = number * 13 % 4096
-    return b"%d:" % number + _NOISE[start : start + _SIZES[number % len(_SIZES)]]
+    return b"%d:" % number + NOISE[start : start + _SIZES[number % len(_SIZES)]]
 
 
 def write_for_ever(*fds: int) -> None:
@@ -48,17 +48,11 @@ def write(*fds: int, count: int, then: str) -> None:
         signal.pause()
 
 
-def write_and_exit_with(*fds: int, status: int) -> None:
-    """Send one message, and exit with a status."""
-    attach_writer(*fds).send(body_of(0), timeout=PATIENCE_S)
-    os._exit(status)
-
-
-def write_with_a_pause_amid_fragments(*fds: int) -> None:
+def write_with_a_stop_amid_fragments(*fds: int) -> None:
     """Send a message in many fragments, of which the third comes only after SIGCONT; then a small one."""
     writer = attach_writer(*fds)
     _before(writer, 3, lambda: os.kill(os.getpid(), signal.SIGSTOP))
-    writer.send(_NOISE, timeout=PATIENCE_S)
+    writer.send(NOISE, timeout=PATIENCE_S)
     writer.send(b"small", timeout=PATIENCE_S)
     writer.close(PATIENCE_S)
 
@@ -108,9 +102,11 @@ def read_in_a_forked_process(*fds: int) -> None:
     _read(port)
 
 
-def idle(*fds: int) -> None:
-    """Wait for a message that does not come."""
-    attach_port(*fds).receive(PATIENCE_S)
+def expect_huge_and_small(*fds: int) -> None:
+    """Take one huge message, and small numbered ones up to the close."""
+    port = attach_port(*fds)
+    assert bytes(port.receive(PATIENCE_S)[1].body) == NOISE * 12
+    assert [int(body) for body in _bodies(port)] == list(range(20))
 
 
 def _read(port: Port) -> None:

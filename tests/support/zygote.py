@@ -46,21 +46,28 @@ class Child:
 
     def kill(self) -> None:
         """Send SIGKILL, if it still runs."""
-        self.signal(signal.SIGKILL)
+        self._signal(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Let it stand still."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it go on, if it stands still."""
+        self._signal(signal.SIGCONT)
 
     def kill_group(self) -> None:
         """Send SIGKILL to it and to all that it forked."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 
-    def signal(self, number: int) -> None:
-        """Send a signal, if it still runs."""
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, number)
-
     def ended(self, *, within_ms: int = 0) -> bool:
         """Tell whether it has ended."""
         return liveness.has_ended(self._pidfd, within_ms=within_ms)
+
+    def _signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, number)
 
 
 class Zygote:

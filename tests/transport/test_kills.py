@@ -6,6 +6,7 @@ again, though not the same machine.
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import time
@@ -23,6 +24,7 @@ from omni_ipc.transport.rendezvous import Server
 from omni_ipc.transport.writer import LaneWriter
 from tests.support.lanes import RT, Inbound, inbound, outbound
 from tests.support.roles import body_of
+from tests.support.waiting import until
 from tests.support.zygote import Child, Zygote
 
 AT_ONCE = 10
@@ -44,8 +46,7 @@ class Kills:
 
     def __init__(self, children: Sequence[Child], lanes: Iterable[Lane], side: Side, moments: random.Random) -> None:
         for lane in lanes:
-            while lane.signature(side) is None:
-                time.sleep(0.001)
+            until(functools.partial(_has_attached, lane, side))
         now = time.monotonic()
         self.moments: dict[int, float] = {}  # when each was killed
         self._children = children
@@ -146,19 +147,19 @@ def test_killed_trees_leave_nothing(children: Zygote, moments: random.Random, ro
             ]
             drain(link, Kills(trees, link.lanes.values(), Side.WRITER, moments))
             for tree in trees:
-                wait_until_gone(tree.pid)
+                until(functools.partial(_is_gone, tree.pid), seconds=TOLD_WITHIN_S)
         with Server(rt=RT, name="next", directory=tmp_path):
             assert [path.name.partition(".")[0] for path in tmp_path.iterdir()] == ["next"]
     assert not list(tmp_path.iterdir())
 
 
-def wait_until_gone(group: int) -> None:
-    """Wait until no process of the group is left."""
-    deadline = time.monotonic() + TOLD_WITHIN_S
-    while True:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return
-        assert time.monotonic() < deadline, f"a process of group {group} has survived"
-        time.sleep(0.001)
+def _has_attached(lane: Lane, side: Side) -> bool:
+    return lane.signature(side) is not None
+
+
+def _is_gone(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
