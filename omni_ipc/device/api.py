@@ -7,6 +7,7 @@ output thread                                to_host(tree, after=event) ──�
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from omni_ipc.errors import EnvironmentMissing, UnknownName
@@ -20,6 +21,25 @@ class DeviceEvent(Protocol):
 
     def synchronize(self) -> None:
         """Wait until the device has reached it."""
+
+
+class Room(Protocol):
+    """A piece of host memory, which stands for the tensor that it was viewed as in the trees that are sent."""
+
+    def as_torch(self, dtype: str, shape: Sequence[int]) -> Any:
+        """View it as a torch tensor."""
+
+
+class HostMemory(Protocol):
+    """Host memory that outputs are sent from: a slab."""
+
+    def loan(self, nbytes: int, *, timeout: float) -> Room:
+        """Lend a piece of it.
+
+        Raises:
+            Full: there is none now.
+            UsageError: there never will be.
+        """
 
 
 class Device(Protocol):
@@ -41,7 +61,17 @@ class Device(Protocol):
 
         Returns:
             a tree of the same shape. Its tensors are whole: the copies have ended. The device's tensors may be freed.
+            Where a tensor was copied into the memory of `land_in`, the `Room` stands in its place.
         """
+
+    def land_in(self, memory: HostMemory) -> None:
+        """Let copies off the device land where they are sent from, if there is room; for `to_host` from now on."""
+
+    def pin(self, buffer: memoryview) -> None:
+        """Let the device copy into this memory by itself; until `unpin`."""
+
+    def unpin(self) -> None:
+        """Undo every `pin`; before the memory is unmapped."""
 
     def synchronize(self) -> None:
         """Wait for all work issued to the device."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from omni_ipc.device.api import DeviceEvent
-from omni_ipc.errors import EnvironmentMissing, UsageError
+from omni_ipc.device.api import DeviceEvent, HostMemory
+from omni_ipc.errors import EnvironmentMissing, Full, UsageError
+
+_SMALL_BYTES = 4 << 10  # so much travels beside its message, and needs no room
 
 
 class CudaEvent:
@@ -46,6 +49,8 @@ class CudaDevice:
             )
         self.name = f"cuda:{index}"
         self._device = torch.device(self.name)
+        self._memory: HostMemory | None = None
+        self._pinned: list[int] = []  # addresses
         self._side = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
 
     def record(self) -> CudaEvent:
@@ -54,7 +59,7 @@ class CudaDevice:
     def to_host(self, tree: Any, *, after: DeviceEvent) -> Any:
         """Copy the tensors on the side stream, and wait for the copies.
 
-        Until then this call's references hold both the device's tensors and the pinned buffers.
+        Until then this call's references hold both the device's tensors and the buffers, even if it fails half-way.
 
         Raises:
             UsageError: ``after`` is no event of a CUDA device.
@@ -63,10 +68,23 @@ class CudaDevice:
             raise UsageError(f"after= is a {type(after).__name__}. Give what {self.name}'s record() returned.")
         with torch.cuda.stream(self._side):
             after.hold_back(self._side)
-            host = _map(self._issue_copy, tree)
-            copied = CudaEvent(self._side)
-        copied.synchronize()
-        return host
+            try:
+                return _map(self._issue_copy, tree)
+            finally:
+                CudaEvent(self._side).synchronize()
+
+    def land_in(self, memory: HostMemory) -> None:
+        self._memory = memory
+
+    def pin(self, buffer: memoryview) -> None:
+        """Register memory with CUDA; if it refuses, copies are staged by the driver: slower, and as right."""
+        address = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+        if int(_cudart().cudaHostRegister(address, buffer.nbytes, 0)) == 0:
+            self._pinned.append(address)
+
+    def unpin(self) -> None:
+        while self._pinned:
+            _cudart().cudaHostUnregister(self._pinned.pop())
 
     def synchronize(self) -> None:
         torch.cuda.synchronize(self._device)
@@ -75,8 +93,19 @@ class CudaDevice:
         if not isinstance(value, torch.Tensor) or value.device != self._device:
             return value
         source = value.detach()
+        if self._memory is not None and source.nbytes > _SMALL_BYTES:
+            try:
+                room = self._memory.loan(source.nbytes, timeout=0)
+                room.as_torch(str(source.dtype).removeprefix("torch."), source.shape).copy_(source, non_blocking=True)
+                return room
+            except (Full, UsageError):
+                pass  # then by the way that always goes
         host = torch.empty(source.shape, dtype=source.dtype, pin_memory=True)
         return host.copy_(source, non_blocking=True)
+
+
+def _cudart() -> Any:
+    return torch.cuda.cudart()  # type: ignore[no-untyped-call]
 
 
 def _map(fn: Callable[[Any], Any], tree: Any) -> Any:

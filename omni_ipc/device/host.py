@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from omni_ipc.device.api import DeviceEvent
+from omni_ipc.device.api import DeviceEvent, HostMemory
 
 
 class HostEvent:
@@ -29,6 +29,15 @@ class HostDevice:
         """Return the tree itself: nothing is copied, so its arrays are still the producer's."""
         after.synchronize()
         return tree
+
+    def land_in(self, memory: HostMemory) -> None:
+        """Do nothing: what this device computes lies in host memory already, and the sender copies it."""
+
+    def pin(self, buffer: memoryview) -> None:
+        return
+
+    def unpin(self) -> None:
+        return
 
     def synchronize(self) -> None:
         return

@@ -32,8 +32,10 @@ from omni_ipc.serving.messages import Reply, Request
 from omni_ipc.transport import wire
 from omni_ipc.transport.bell import create_doorbell
 from omni_ipc.transport.channel import LaneSender, PortReceiver
+from omni_ipc.transport.geometry import DEFAULT_CLASSES, Geometry, SlotClass
 from omni_ipc.transport.lane import RING_BYTES, Lane, lane_bytes
 from omni_ipc.transport.layout import DOORBELL_BYTES
+from omni_ipc.transport.lease import SlabReader
 from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
@@ -46,6 +48,7 @@ MESSAGE_BYTES = 65_536
 
 LANES = ("requests", "worker.main", "worker.output")
 DOORBELLS = ("engine.bell", "worker.bell")
+SLAB = "worker.slab"
 
 
 class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,12 +154,14 @@ class WorkerHost:
         *,
         connection: socket.socket | None = None,
         ring_bytes: int = RING_BYTES,
+        slab_classes: Sequence[SlotClass] = DEFAULT_CLASSES,
     ) -> HostedWorker:
         """Run a worker, and return the engine's ends of its lanes once it runs.
 
         Args:
             rt: the engine's runtime.
             connection: a socket for the worker's runtime; the host's from now on.
+            slab_classes: of the slab that its outputs come in; a slot costs memory from its first use on.
 
         Raises:
             PeerFailed: the worker could not be built; tells why.
@@ -168,6 +173,11 @@ class WorkerHost:
             segments = [
                 memory.enter_context(Segment.create(nbytes, name=f"omni_ipc.{name}")) for name, nbytes in sizes.items()
             ]
+            slab = Geometry(slab_classes)
+            segments.append(
+                memory.enter_context(Segment.create(slab.nbytes, name=f"omni_ipc.{SLAB}", reserved=slab.words_bytes))
+            )
+            slab.lay(segments[-1].view)
             requests, results = _engine_ends(rt, *segments)
             descriptors = [segment.fd for segment in segments]
             with connection or contextlib.nullcontext():
@@ -248,7 +258,13 @@ class WorkerHost:
 
 
 def _engine_ends(
-    rt: Runtime, requests: Segment, replies: Segment, outputs: Segment, engine_bell: Segment, worker_bell: Segment
+    rt: Runtime,
+    requests: Segment,
+    replies: Segment,
+    outputs: Segment,
+    engine_bell: Segment,
+    worker_bell: Segment,
+    slab: Segment,
 ) -> tuple[Sender[Request], Receiver[Reply]]:
     """Lay lanes and doorbells into fresh segments, and take the engine's ends of them."""
     to_worker, *to_engine = (
@@ -256,8 +272,9 @@ def _engine_ends(
         for name, segment in zip(LANES, (requests, replies, outputs), strict=True)
     )
     ours = create_doorbell(rt=rt, buffer=engine_bell.view)
+    leases = SlabReader(rt=rt, buffer=slab.view, name=SLAB)
     theirs = create_doorbell(rt=rt, buffer=worker_bell.view)
     return (
         LaneSender(LaneWriter(to_worker, doorbell=theirs), timeout=SEND_TIMEOUT_S),
-        PortReceiver(Port(rt=rt, lanes=[LaneReader(lane) for lane in to_engine], doorbell=ours), Reply),
+        PortReceiver(Port(rt=rt, lanes=[LaneReader(lane, slab=leases) for lane in to_engine], doorbell=ours), Reply),
     )

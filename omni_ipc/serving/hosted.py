@@ -10,12 +10,12 @@ import importlib
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from omni_ipc.device.api import open_device
+from omni_ipc.device.api import Device, open_device
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.seam.native import NativeRuntime
@@ -24,6 +24,7 @@ from omni_ipc.serving.host import (
     LANES,
     MESSAGE_BYTES,
     SEND_TIMEOUT_S,
+    SLAB,
     Answer,
     Ended,
     Opened,
@@ -39,7 +40,10 @@ from omni_ipc.transport.lane import Lane
 from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
+from omni_ipc.transport.slab import Slab
 from omni_ipc.transport.writer import LaneWriter
+
+SEGMENTS = (*LANES, *DOORBELLS, SLAB)
 
 ENGINE_GONE = 3
 """Exit status of a host whose engine has ended without stopping it."""
@@ -51,7 +55,7 @@ def main() -> None:
     NativeRuntime().spawn(_end_with, engine_pid, name="engine watch")
     with socket.socket(fileno=control_fd) as control:
         while True:
-            data, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, len(LANES) + len(DOORBELLS) + 1)
+            data, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, len(SEGMENTS) + 1)
             if not data:
                 return
             _serve(control, data, descriptors)
@@ -67,26 +71,31 @@ def _end_with(engine_pid: int) -> None:
 
 
 def _serve(control: socket.socket, data: bytes, descriptors: Sequence[int]) -> None:
-    """Run one worker, and say how it went."""
-    segments: list[Segment] = []
+    """Run one worker, and say how it went once its memory is given back."""
+    with contextlib.ExitStack() as memory:
+        answer = _run(control, data, descriptors, memory)
+    _answer(control, answer)
+
+
+def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory: contextlib.ExitStack) -> Answer:
     try:
         spec = _decode(data)
-        names = (*LANES, *DOORBELLS)
-        segments += [Segment.attach(fd, name=name) for name, fd in zip(names, descriptors, strict=False)]
-        rt = _runtime(spec, descriptors[len(names) :])
-        worker = _build(rt, spec, segments)
+        segments = [
+            memory.enter_context(Segment.attach(fd, name=name)) for name, fd in zip(SEGMENTS, descriptors, strict=False)
+        ]
+        rt = _runtime(spec, descriptors[len(SEGMENTS) :])
+        device = open_device(spec.device)  # first: without it no pipeline can be built
+        memory.callback(device.unpin)
+        worker = _build(rt, spec, segments, device)
         _answer(control, Opened())
         ending = rt.future()
         rt.spawn(_run_into, ending, worker, name="worker.main")
         ending.result()
         if (close := getattr(rt, "close", None)) is not None:
             close()
-        answer: Answer = Ended()
+        return Ended()
     except Exception as error:  # whatever the user's classes raise, the engine shall hear of it
-        answer = Refused(wire.RemoteError.from_exception(error))
-    for segment in segments:
-        segment.close()
-    _answer(control, answer)
+        return Refused(wire.RemoteError.from_exception(error))
 
 
 def _run_into(ending: Future[None], worker: Worker) -> None:
@@ -113,28 +122,40 @@ def _runtime(spec: WorkerSpec, descriptors: Sequence[int]) -> Runtime:
     return runtime
 
 
-def _build(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment]) -> Worker:
-    requests, replies, outputs, engine_bell, worker_bell = segments
+def _build(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment], device: Device) -> Worker:
+    requests, replies, outputs, engine_bell, worker_bell, large = segments
     port = Port(
         rt=rt,
         lanes=[LaneReader(Lane(rt=rt, buffer=requests.view, name="requests"))],
         doorbell=open_doorbell(rt=rt, buffer=worker_bell.view),
     )
     bell = open_doorbell(rt=rt, buffer=engine_bell.view)
-    device = open_device(spec.device)  # first: without it no pipeline can be built
+    slab = Slab(rt=rt, buffer=large.view, name=SLAB, prepare=_preparing(large, device))
+    device.land_in(slab)
     worker: Worker = _load(spec.worker)(
         rt=rt,
         requests=PortReceiver(port, Request),
-        replies=_sender(rt, replies, "worker.main", bell),
-        outputs=_sender(rt, outputs, "worker.output", bell),
+        replies=_sender(rt, replies, "worker.main", bell, slab),
+        outputs=_sender(rt, outputs, "worker.output", bell, slab),
         pipeline=_load(spec.pipeline)(**spec.pipeline_options),
         device=device,
     )
     return worker
 
 
-def _sender(rt: Runtime, segment: Segment, name: str, bell: Bell) -> LaneSender[Any]:
-    return LaneSender(LaneWriter(Lane(rt=rt, buffer=segment.view, name=name), doorbell=bell), timeout=SEND_TIMEOUT_S)
+def _preparing(segment: Segment, device: Device) -> Callable[[int, int], None]:
+    """Make what gives a slot its memory, and lets the device copy into it."""
+
+    def prepare(offset: int, nbytes: int) -> None:
+        segment.reserve(offset, nbytes)
+        device.pin(segment.view[offset : offset + nbytes])
+
+    return prepare
+
+
+def _sender(rt: Runtime, segment: Segment, name: str, bell: Bell, slab: Slab) -> LaneSender[Any]:
+    writer = LaneWriter(Lane(rt=rt, buffer=segment.view, name=name), doorbell=bell)
+    return LaneSender(writer, timeout=SEND_TIMEOUT_S, slab=slab)
 
 
 def _load(path: str) -> Any:

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
-from omni_ipc.device.api import open_device
+from omni_ipc.device.api import Device, open_device
 from omni_ipc.device.host import HostDevice
 from omni_ipc.errors import UsageError
+from omni_ipc.transport.bell import create_doorbell
+from omni_ipc.transport.channel import LaneSender, PortReceiver
+from omni_ipc.transport.geometry import Geometry, SlotClass
+from omni_ipc.transport.layout import DOORBELL_BYTES
+from omni_ipc.transport.lease import SlabReader
+from omni_ipc.transport.loan import Loan
+from omni_ipc.transport.memory import Segment
+from omni_ipc.transport.port import Port
+from omni_ipc.transport.reader import LaneReader
+from omni_ipc.transport.slab import Slab
+from omni_ipc.transport.writer import LaneWriter
+from tests.support.lanes import RT, plain_lane
+from tests.support.slabs import Note
 
 pytestmark = pytest.mark.cuda
 
@@ -60,3 +75,64 @@ def test_an_event_of_another_device_is_refused() -> None:
     """A host event orders nothing on a CUDA stream."""
     with pytest.raises(UsageError, match="after= is a HostEvent"):
         open_device("cuda").to_host([], after=HostDevice().record())
+
+
+@contextmanager
+def sending_slab(device: Device) -> Iterator[tuple[Slab, LaneSender[Note], PortReceiver[Note]]]:
+    """Make a slab in shared memory that the device copies into, and the two ends of a lane that uses it."""
+    geometry = Geometry([SlotClass(1 << 20, 2)])
+    doorbell = create_doorbell(rt=RT, buffer=memoryview(bytearray(DOORBELL_BYTES)))
+    lane = plain_lane(8 << 20)
+    with Segment.create(geometry.nbytes, name="slab", reserved=geometry.words_bytes) as segment:
+        geometry.lay(segment.view)
+
+        def prepare(offset: int, nbytes: int) -> None:
+            segment.reserve(offset, nbytes)
+            device.pin(segment.view[offset : offset + nbytes])
+
+        slab = Slab(rt=RT, buffer=segment.view, name="slab", prepare=prepare)
+        reader = LaneReader(lane, slab=SlabReader(rt=RT, buffer=segment.view, name="slab"))
+        device.land_in(slab)
+        try:
+            port = Port(rt=RT, lanes=[reader], doorbell=doorbell)
+            writer = LaneWriter(lane, doorbell=doorbell)
+            yield slab, LaneSender(writer, timeout=1, slab=slab), PortReceiver(port, Note)
+        finally:
+            device.unpin()
+
+
+def test_a_copy_off_the_device_lands_in_the_slab_and_is_sent_from_there() -> None:
+    """One copy, device to host, and none after it; what is small or finds no room goes by a pinned buffer."""
+    import torch
+
+    device = open_device("cuda")
+    with sending_slab(device) as (slab, sender, receiver):
+        sent = [torch.full((1 << 18,), value, dtype=torch.float32, device=device.name) for value in range(3)]
+        small = torch.arange(3, device=device.name)
+        host = device.to_host({"large": sent, "small": small}, after=device.record())
+        assert [isinstance(item, Loan) for item in host["large"]] == [True, True, False]
+        sender.send(Note(), host)
+        arrived = receiver.receive(0).unpack()
+        assert [tensor.unique().tolist() for tensor in arrived["large"]] == [[0.0], [1.0], [2.0]]
+        assert arrived["small"].tolist() == [0, 1, 2]
+        assert slab.held() == 2
+        del arrived
+        assert slab.held() == 0
+
+
+def test_memory_of_a_slab_is_pinned_on_first_use_and_given_back() -> None:
+    """Copies into it need no staging by the driver; and the next worker's slab may lie at the same address."""
+    import torch
+
+    device = open_device("cuda")
+    for _ in range(2):
+        with sending_slab(device) as (slab, _, _):
+            loan = slab.loan(1 << 20, timeout=0)
+            assert loan.as_torch("uint8", (1 << 20,)).is_pinned()
+            source = torch.ones(1 << 20, dtype=torch.uint8, device=device.name)
+            loan.as_torch("uint8", (1 << 20,)).copy_(source, non_blocking=True)
+            loan.ready_after(device.record())
+            loan.settle()
+            assert set(loan.view[:100]) == {1}
+            loan.abort()
+            del loan

@@ -1,0 +1,52 @@
+"""Outputs of real worker processes: views of the worker's slab, given back when their consumers drop them."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from omni_ipc.scenarios.pipelines import is_output_of
+from omni_ipc.serving.config import ServingConfig
+from omni_ipc.serving.executor import Executor
+from omni_ipc.serving.host import WorkerHost, WorkerSpec
+from omni_ipc.serving.outputs import OutputTable
+from omni_ipc.transport.geometry import SlotClass
+from tests.support.lanes import RT
+
+LARGE = WorkerSpec(pipeline="omni_ipc.scenarios.pipelines:ArrayPipeline", pipeline_options={"count": 100_000})
+
+
+def lies_in_a_slot(array: Any) -> bool:
+    """Tell whether an array looks into a slab, and not into bytes of its own."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, memoryview) and isinstance(array.obj, ctypes.Array)
+
+
+def test_an_output_is_a_view_of_the_workers_slab_and_its_slot_serves_the_next() -> None:
+    """Ten outputs go through two slots of a worker process, and one that is kept outlives the worker."""
+    with WorkerHost() as host:
+        worker = host.open(RT, LARGE, slab_classes=[SlotClass(1 << 20, 2)])
+        executor = Executor(
+            rt=RT,
+            requests=worker.requests,
+            results=worker.results,
+            table=OutputTable(rt=RT),
+            config=ServingConfig(output_timeout_s=30, rpc_timeout_s=30),
+            death=worker.death,
+        )
+        executor.start()
+        kept = None
+        for number in range(10):
+            name = f"output {number}"
+            executor.execute(name, name)
+            value = executor.result(name, executor.wait(name))
+            assert lies_in_a_slot(value)
+            assert is_output_of(name, value)
+            kept = value if kept is None else kept
+            del value
+        executor.shutdown()
+        worker.join()
+    assert is_output_of("output 0", kept)
