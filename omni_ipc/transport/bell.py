@@ -34,14 +34,13 @@ class Bell:
         self._index = index
 
     def ring(self) -> None:
-        """Wake the sleeper, if it sleeps; call it after the store that it waits for."""
-        with self._rt.region("Bell.Ring"):
-            self._words.fence()
-            if self._words.load(self._index):  # SYNC bell.parked
-                self._words.store(self._index, 0)
-                self._words.wake(self._index)
-                if self.eventfd is not None:
-                    os.eventfd_write(self.eventfd, 1)
+        """Wake the sleeper, if it sleeps; call it after the store that it waits for, in one region with it."""
+        self._words.fence()
+        if self._words.load(self._index):  # SYNC bell.parked
+            self._words.store(self._index, 0)
+            self._words.wake(self._index)
+            if self.eventfd is not None:
+                os.eventfd_write(self.eventfd, 1)
 
     def sleep_unless(self, ready: Callable[[], bool], timeout: float) -> None:
         """Sleep until rung, but not if ``ready()``, and at most ``timeout`` seconds or 100 ms; then look again."""

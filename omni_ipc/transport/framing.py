@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from omni_ipc.errors import FormatError
-from omni_ipc.transport.layout import END, FIRST, FRAGMENT, HEADS, LAST, RECORD, Kind, kind_of, padded
+from omni_ipc.transport.layout import ALIGNMENT, END, FIRST, FRAGMENT, HEADS, LAST, RECORD, Kind, kind_of, padded
 from omni_ipc.transport.lease import SlabReader
 from omni_ipc.transport.tensor import Tensor
 
 MAX_MESSAGE_BYTES = 2 << 30
 
+ONLY = FIRST | LAST  # flags of a message of one record
+_ALONE = (Kind.MESSAGE, Kind.ERROR)
+_PADDING = tuple(bytes(n) for n in range(ALIGNMENT))
 
-class Message(NamedTuple):
+
+class Message(msgspec.Struct, frozen=True):
     """What a lane delivers; its bytes are the receiver's own, but for tensors that lie in a slab: those are leased."""
 
     kind: Kind
@@ -22,22 +28,38 @@ class Message(NamedTuple):
     tensors: tuple[Tensor, ...]
 
 
-class Record(NamedTuple):
+class Record(msgspec.Struct, frozen=True):
     """One record before it is written: its body is ``head`` and ``data``, one behind the other."""
 
     kind: Kind
     head: bytes
-    data: memoryview
-    flags: int = 0
+    data: bytes | bytearray | memoryview  # of format "B"
+    flags: int
 
-    @property
-    def body_bytes(self) -> int:
-        return len(self.head) + self.data.nbytes
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes in the ring."""
-        return padded(RECORD.size + self.body_bytes)
+def message_records(kind: Kind, body: bytes, tensors: Sequence[Tensor] = ()) -> list[Record]:
+    """Make the records of a message."""
+    if not tensors:
+        return [Record(kind, b"", body, ONLY)]
+    *rest, last = tensors
+    return [
+        Record(kind, b"", body, FIRST),
+        *(Record(Kind.TENSOR, tensor.head(), tensor.inline(), 0) for tensor in rest),
+        Record(Kind.TENSOR, last.head(), last.inline(), LAST),
+    ]
+
+
+def body_bytes(records: Sequence[Record]) -> int:
+    """Count the bytes of bodies."""
+    return sum(len(record.head) + len(record.data) for record in records)
+
+
+def ring_bytes(records: Sequence[Record]) -> int:
+    """Count the bytes that records take in a ring."""
+    nbytes = 0
+    for record in records:
+        nbytes += padded(RECORD.size + len(record.head) + len(record.data))
+    return nbytes
 
 
 def cut(records: list[Record], limit: int) -> list[list[Record]]:
@@ -48,26 +70,33 @@ def cut(records: list[Record], limit: int) -> list[list[Record]]:
         limit: bytes in the ring that a batch may take; a message that fits is one batch, another one is as many as it
             has records, of which the large ones are cut into fragments.
     """
-    whole = sum(record.nbytes for record in records) <= limit
-    if not whole:
-        records = [piece for record in records for piece in _fragments(record, limit)]
-    records[0] = records[0]._replace(flags=FIRST)
-    records[-1] = records[-1]._replace(flags=records[-1].flags | LAST)
-    return [records] if whole else [[record] for record in records]
+    if ring_bytes(records) <= limit:
+        return [records]
+    return [[piece] for record in records for piece in _fragments(record, limit)]
 
 
-def _fragments(record: Record, limit: int) -> list[Record]:
-    if record.nbytes <= limit:
-        return [record]
-    head_bytes, total = len(record.head), record.body_bytes
+def _fragments(record: Record, limit: int) -> Iterator[Record]:
+    if ring_bytes([record]) <= limit:
+        yield record
+        return
+    head_bytes, total, whole = len(record.head), body_bytes([record]), memoryview(record.data)
     step = limit - RECORD.size - FRAGMENT.size
     count = -(-total // step)
-    pieces = []
     for index in range(count):
         start, stop = index * step, min((index + 1) * step, total)
         head = FRAGMENT.pack(index, count, total, record.kind) + record.head[start:stop]
-        data = record.data[max(start - head_bytes, 0) : max(stop - head_bytes, 0)]
-        pieces.append(Record(Kind.FRAGMENT, head, data))
+        data = whole[max(start - head_bytes, 0) : max(stop - head_bytes, 0)]
+        ends = (FIRST if index == 0 else 0) | (LAST if index == count - 1 else 0)
+        yield Record(Kind.FRAGMENT, head, data, record.flags & ends)
+
+
+def frame(records: Sequence[Record], sequence: int) -> list[bytes | bytearray | memoryview]:
+    """Lay records out as they stand in the ring, one behind the other; the first has the given sequence number."""
+    pieces: list[bytes | bytearray | memoryview] = []
+    for number, record in enumerate(records, sequence):
+        nbytes = len(record.head) + len(record.data)
+        pieces.append(RECORD.pack(nbytes, record.kind, record.flags, 0, number))
+        pieces += record.head, record.data, _PADDING[-nbytes % ALIGNMENT]
     return pieces
 
 
@@ -89,6 +118,8 @@ class Assembly:
         Raises:
             FormatError: the record does not belong here, or its body is malformed.
         """
+        if flags == ONLY and not self._begun and kind in _ALONE and len(body) <= self._limit:
+            return Message(kind, sequence, body, ())
         self._begin(bool(flags & FIRST))
         if kind is Kind.FRAGMENT:
             self._join(body)

@@ -121,7 +121,7 @@ class Lane:
         """Tell which process writes, or reads; None if none has attached yet."""
         return Header.signature(self._buffer, side)
 
-    def write(self, position: int, data: bytes | memoryview) -> int:
+    def write(self, position: int, data: bytes | bytearray | memoryview) -> int:
         """Copy bytes into the ring, around its end if need be, and return the position behind them."""
         start, nbytes = position & (self.ring_bytes - 1), len(data)
         fits = self.ring_bytes - start

@@ -25,6 +25,8 @@ from omni_ipc.transport.layout import (
 )
 from omni_ipc.transport.lease import SlabReader
 
+_READ_AT_ONCE_BYTES = 256  # a header, and the whole of a small record
+
 
 class LaneReader:
     """The one reader of a lane.
@@ -69,6 +71,17 @@ class LaneReader:
         """Take the next message, or return None when none is whole yet.
 
         Raises:
+            See `take_many`.
+
+        Points: Reader.Take, once a batch.
+        """
+        messages = self.take_many(1)
+        return messages[0] if messages else None
+
+    def take_many(self, most: int) -> list[Message]:
+        """Take the next messages, as many as are whole; none if none is.
+
+        Raises:
             PeerClosed: the writer has closed the lane, and everything before was taken.
             PeerDied: `look_at_writer` found it dead, and everything that it had published was taken.
             FormatError: the bytes in the ring disagree with the format; the message says where.
@@ -78,14 +91,9 @@ class LaneReader:
         while self.ready():
             if self._end is not None:
                 raise self._end()
-            message = self._take()
-            if message is None:
-                continue
-            if message.kind is not Kind.END:
-                return message
-            told = f"Lane '{self.name}' was closed by its writer, after {message.sequence} records."
-            self._end = functools.partial(PeerClosed, told)
-        return None
+            if messages := self._take(most):
+                return messages
+        return []
 
     def look_at_writer(self) -> None:
         """Look whether the writer has died; if so, the take behind its last message raises `PeerDied`."""
@@ -99,46 +107,58 @@ class LaneReader:
 
     def close(self) -> None:
         """Take nothing more: a writer that waits for room, or for the acknowledgement, learns so. Idempotent."""
-        self._words.store(READER_CLOSED, 1)
-        self.lane.room_bell.ring()
+        with self._rt.region("Reader.Close", lane=self.name):
+            self._words.store(READER_CLOSED, 1)
+            self.lane.room_bell.ring()
 
-    def _take(self) -> Message | None:
-        """Copy out what is published, as far as one message goes, and give its room back.
+    def _take(self, most: int) -> list[Message]:
+        """Copy out what is published, as far as ``most`` messages go, and give its room back.
 
         Spec: ReaderTake
         """
+        messages: list[Message] = []
         with self._rt.region("Reader.Take", lane=self.name):
             try:
                 self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
-                message = self._take_records(self._seen)
+                self._collect(messages, most)
             except FormatError as error:
                 self._end = functools.partial(FormatError, f"Lane '{self.name}', record {self._sequence}, {error}")
-                raise self._end() from None
+                if not messages:
+                    raise self._end() from None
             self._words.store(RECORDS_TAKEN, self._sequence)
             self._words.store(READ_POSITION, self._position)  # SYNC lane.consume
             self.lane.room_bell.ring()
-        return message
+        return messages
 
-    def _take_records(self, end: int) -> Message | None:
-        """Take records up to the end of a message, or of what is published."""
+    def _collect(self, messages: list[Message], most: int) -> None:
+        """Take records up to the end of so many messages, of the lane, or of what is published."""
+        end = self._seen
         if not 0 < end - self._position <= self.lane.ring_bytes or end % ALIGNMENT:
             raise FormatError(f"write position: {end} cannot follow {self._position}.")
-        message = None
-        while message is None and self._position < end:
+        while self._position < end and len(messages) < most and self._end is None:
             kind, flags, body = self._record(end - self._position)
             message = self._assembly.feed(kind, flags, self._sequence, body)
             self._position += padded(RECORD.size + len(body))
             self._sequence += 1
-        return message
+            if message is None:
+                continue
+            if message.kind is Kind.END:
+                told = f"Lane '{self.name}' was closed by its writer, after {message.sequence} records."
+                self._end = functools.partial(PeerClosed, told)
+            else:
+                messages.append(message)
 
     def _record(self, available: int) -> tuple[Kind, int, bytearray]:
         if available < RECORD.size:
             raise FormatError(f"header: {available} bytes are published, and it takes {RECORD.size}.")
-        length, kind, flags, zero, sequence = RECORD.unpack(self.lane.read(self._position, RECORD.size))
+        start = self.lane.read(self._position, min(available, _READ_AT_ONCE_BYTES))
+        length, kind, flags, zero, sequence = RECORD.unpack_from(start)
         if sequence != self._sequence:
             raise FormatError(f"sequence: found {sequence}. Two writers on one lane, or a record was overwritten.")
         if flags & ~(FIRST | LAST) or zero:
             raise FormatError(f"flags: {flags}, and {zero} in the reserved field: unknown here.")
         if padded(RECORD.size + length) > available:
             raise FormatError(f"length: {length} bytes, and {available - RECORD.size} are published behind the header.")
+        if RECORD.size + length <= len(start):
+            return kind_of(kind), flags, start[RECORD.size : RECORD.size + length]
         return kind_of(kind), flags, self.lane.read(self._position + RECORD.size, length)

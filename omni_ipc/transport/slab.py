@@ -146,7 +146,8 @@ class Slab:
 
     def look_again(self) -> None:
         """Wake whoever waits for a slot: one may have come free by other ways than a reader's release."""
-        self._bell.ring()
+        with self._rt.region("Bell.Ring"):
+            self._bell.ring()
 
     def hold(self, place: Place, readers: Sequence[int]) -> None:
         """Give a loaned slot to readers; called before they may see it."""

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from omni_ipc.errors import Full, PeerClosed, PeerDied, Timeout, UsageError
 from omni_ipc.transport import liveness
 from omni_ipc.transport.bell import Bell
-from omni_ipc.transport.framing import Record, cut
+from omni_ipc.transport.framing import ONLY, Record, body_bytes, cut, frame, message_records, ring_bytes
 from omni_ipc.transport.lane import Counts, Lane
-from omni_ipc.transport.layout import END, READER_CLOSED, RECORD, RECORDS_WRITTEN, WRITE_POSITION, Kind, Side, padded
+from omni_ipc.transport.layout import END, READER_CLOSED, RECORDS_WRITTEN, WRITE_POSITION, Kind, Side
 from omni_ipc.transport.tensor import Tensor
 
-
-class _Claim(NamedTuple):
-    position: int
-    sequence: int
+_JOINED_BYTES = 16 << 10  # records up to this are joined first, and written by one access
 
 
 class LaneWriter:
@@ -47,6 +43,7 @@ class LaneWriter:
         self.slab_reader = slab_reader
         self._doorbell = doorbell
         self._batch_bytes = lane.ring_bytes // 4
+        self._free_until = 0  # a position: as far as there was room when the read position was last looked at
         self._sending = False
         self._closed = False
         self._looks = liveness.Looks(lane.rt)
@@ -72,14 +69,27 @@ class LaneWriter:
 
         Points: Writer.Claim and Writer.Publish, each once a batch.
         """
-        records = _records(kind, body, tensors)
-        nbytes = sum(record.body_bytes for record in records)
-        if nbytes > self.lane.max_message_bytes:
-            raise UsageError(
-                f"Lane '{self.name}': a message of {nbytes:,} bytes; its reader takes {self.lane.max_message_bytes:,}. "
-                "Send it in parts, or raise max_message_bytes on both sides."
-            )
-        self._send(records, timeout)
+        records = message_records(kind, body, tensors)
+        self._check_size(records)
+        self._send(cut(records, self._batch_bytes), timeout)
+
+    def send_many(self, bodies: Sequence[bytes], *, timeout: float) -> None:
+        """Publish messages together: all of them become visible at once, or none does.
+
+        Args:
+            bodies: of MESSAGEs without tensors; together at most a quarter of the ring.
+            timeout: seconds to wait for room.
+
+        Raises:
+            See `send`.
+
+        Points: Writer.Claim and Writer.Publish, each once.
+        """
+        records = [Record(Kind.MESSAGE, b"", body, ONLY) for body in bodies]
+        for record in records:
+            self._check_size([record])
+        self._check_fits(records)
+        self._send([records], timeout)
 
     def await_room(self, body: bytes, tensors: Sequence[Tensor], *, timeout: float) -> None:
         """Wait until a message would be sent at once, whole: as long as nothing else is sent, it then cannot be Full.
@@ -89,13 +99,9 @@ class LaneWriter:
             PeerDied, PeerClosed: see `send`.
             UsageError: the message is larger than a quarter of the ring.
         """
-        nbytes = sum(record.nbytes for record in _records(Kind.MESSAGE, body, tensors))
-        if nbytes > self._batch_bytes:
-            raise UsageError(
-                f"Lane '{self.name}' cannot take {nbytes:,} bytes at once: {self._batch_bytes:,} at most. "
-                "Put its tensors into a slab, or give the lane a larger ring."
-            )
-        self._await_room(nbytes, self._rt.now() + timeout)
+        records = message_records(Kind.MESSAGE, body, tensors)
+        self._check_fits(records)
+        self._await_room(ring_bytes(records), self._rt.now() + timeout)
 
     def close(self, timeout: float) -> None:
         """Say that nothing more will come, with the number of records before; idempotent.
@@ -108,7 +114,7 @@ class LaneWriter:
         """
         if not self._closed:
             final = self._words.load(RECORDS_WRITTEN)
-            self._send([Record(Kind.END, END.pack(final), memoryview(b""))], timeout)
+            self._send([message_records(Kind.END, END.pack(final))], timeout)
             self._closed = True
 
     def join(self, timeout: float) -> Counts:
@@ -130,7 +136,21 @@ class LaneWriter:
             )
         return self.lane.counts()
 
-    def _send(self, records: list[Record], timeout: float) -> None:
+    def _check_size(self, records: Sequence[Record]) -> None:
+        if (nbytes := body_bytes(records)) > self.lane.max_message_bytes:
+            raise UsageError(
+                f"Lane '{self.name}': a message of {nbytes:,} bytes; its reader takes {self.lane.max_message_bytes:,}. "
+                "Send it in parts, or raise max_message_bytes on both sides."
+            )
+
+    def _check_fits(self, records: Sequence[Record]) -> None:
+        if (nbytes := ring_bytes(records)) > self._batch_bytes:
+            raise UsageError(
+                f"Lane '{self.name}' cannot take {nbytes:,} bytes at once: {self._batch_bytes:,} at most. "
+                "Send less at once, put tensors into a slab, or give the lane a larger ring."
+            )
+
+    def _send(self, batches: Sequence[Sequence[Record]], timeout: float) -> None:
         if self._closed:
             raise UsageError(f"Lane '{self.name}' is closed: nothing can be sent on it. Open another lane.")
         if self._sending:
@@ -140,26 +160,27 @@ class LaneWriter:
         self._sending = True
         try:
             deadline = self._rt.now() + timeout
-            for batch in cut(records, self._batch_bytes):
-                claim = self._claim(sum(record.nbytes for record in batch), deadline)
-                self._publish(claim, batch)
+            for batch in batches:
+                nbytes = ring_bytes(batch)
+                self._publish(*self._claim(nbytes, deadline), batch, nbytes)
         finally:
             self._sending = False
 
     def _sign(self, lane: Lane) -> None:
         lane.sign(Side.WRITER)
 
-    def _claim(self, nbytes: int, deadline: float) -> _Claim:
-        """Find the place for the next records, once there is room.
+    def _claim(self, nbytes: int, deadline: float) -> tuple[int, int]:
+        """Find position and sequence of the next record, once there is room for ``nbytes``.
 
         Spec: WriterClaim
         """
         while True:
             with self._rt.region("Writer.Claim", lane=self.name):
-                room = self.lane.room()
-                claim = _Claim(self._words.load(WRITE_POSITION), self._words.load(RECORDS_WRITTEN))
-            if nbytes <= room:
-                return claim
+                position, sequence = self._words.load(WRITE_POSITION), self._words.load(RECORDS_WRITTEN)
+                if position + nbytes > self._free_until:  # else the reader's cache line is left alone
+                    self._free_until = position + self.lane.room()
+            if position + nbytes <= self._free_until:
+                return position, sequence
             self._await_room(nbytes, deadline)
 
     def _await_room(self, nbytes: int, deadline: float) -> None:
@@ -198,23 +219,19 @@ class LaneWriter:
         who = f"The reader of lane '{self.name}', process {reader.pid},"
         return functools.partial(PeerDied, who, how, first_unread=self.lane.counts().taken)
 
-    def _publish(self, claim: _Claim, batch: Sequence[Record]) -> None:
+    def _publish(self, position: int, sequence: int, batch: Sequence[Record], nbytes: int) -> None:
         """Write records to their place, and move the write position behind them.
 
         Spec: WriterPublish
         """
-        with self._rt.region("Writer.Publish", lane=self.name, position=claim.position):
-            position, sequence = claim
-            for record in batch:
-                head = RECORD.pack(record.body_bytes, record.kind, record.flags, 0, sequence) + record.head
-                position = padded(self.lane.write(self.lane.write(position, head), record.data))
-                sequence += 1
-            self._words.store(RECORDS_WRITTEN, sequence)
-            self._words.store(WRITE_POSITION, position)  # SYNC lane.publish
+        with self._rt.region("Writer.Publish", lane=self.name, position=position):
+            pieces = frame(batch, sequence)
+            if nbytes <= _JOINED_BYTES:
+                pieces = [b"".join(pieces)]
+            end = position
+            for piece in pieces:
+                end = self.lane.write(end, piece)
+            self._words.store(RECORDS_WRITTEN, sequence + len(batch))
+            self._words.store(WRITE_POSITION, end)  # SYNC lane.publish
             if self._doorbell is not None:
                 self._doorbell.ring()
-
-
-def _records(kind: Kind, body: bytes, tensors: Sequence[Tensor]) -> list[Record]:
-    head = Record(kind, b"", memoryview(body))
-    return [head, *(Record(Kind.TENSOR, tensor.head(), tensor.inline()) for tensor in tensors)]
