@@ -138,7 +138,8 @@ def explore(
     scenario: Annotated[
         str,
         typer.Argument(
-            metavar="SCENARIO", help="split_map, dual_writer_ring, future_orphan, or path/to/file.py:function."
+            metavar="SCENARIO",
+            help="split_map, dual_writer_ring, future_orphan, overflow, or path/to/file.py:function.",
         ),
     ],
     defect: Defect = None,
@@ -229,26 +230,23 @@ def demo(
     json: Json = None,
 ) -> int:
     """Take three races from their models to real processes, each with its defect and without."""
-    from omni_ipc.scenarios import DEFECTS
-    from omni_ipc.workflows.demo import Stage, run
+    from omni_ipc.workflows.demo import RACES, Stage, run
 
     out = Output(json)
     done = itertools.count()
     with progress("three races") as show_progress:
         shown = run(
             keep=keep,
-            progress=lambda race, stage, _: show_progress(
-                f"{race}: {stage}", next(done) // 2, len(DEFECTS) * len(Stage)
-            ),
+            progress=lambda race, stage, _: show_progress(f"{race}: {stage}", next(done) // 2, len(RACES) * len(Stage)),
         )
     code = ExitCode(shown.verdict.exit_code)
-    for race in DEFECTS:
+    for race in RACES:
         cells = [cell for cell in shown.cells if cell.race == race]
         out.say(
             table(("", race, ""), [(passed(c.expected), c.stage, _described(c.brief, *c.detail)) for c in cells]), ""
         )
     signs = {(cell.race, cell.stage): passed(cell.expected) for cell in shown.cells}
-    out.say(table(("", *Stage), [(race, *(signs[race, stage] for stage in Stage)) for race in DEFECTS]))
+    out.say(table(("", *Stage), [(race, *(signs[race, stage] for stage in Stage)) for race in RACES]))
     expected = sum(cell.expected for cell in shown.cells)
     out.say(
         "",

@@ -242,10 +242,9 @@ def test_the_demo_ends_with_a_table_of_races_and_stages(
     expected: bool, code: int, omni: Omni, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each cell is told in words, then all with their signs; one that is not as expected makes the end 1."""
-    from omni_ipc.scenarios import DEFECTS
-    from omni_ipc.workflows.demo import Cell, Demo, Stage
+    from omni_ipc.workflows.demo import RACES, Cell, Demo, Stage
 
-    cells = [Cell(race, stage, True, f"{stage} is fine", ("defect: shows.",)) for race in DEFECTS for stage in Stage]
+    cells = [Cell(race, stage, True, f"{stage} is fine", ("defect: shows.",)) for race in RACES for stage in Stage]
     cells[-1] = Cell(cells[-1].race, cells[-1].stage, expected, "it hangs", ("defect: see there.",))
     monkeypatch.setattr("omni_ipc.workflows.demo.run", lambda **_: Demo(tuple(cells), "cpu", 12.3))
     ran = omni("demo", "--json", "demo.json")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from omni_ipc.errors import UnknownName, UsageError
-from omni_ipc.scenarios import dual_writer_ring, future_orphan, split_map
+from omni_ipc.scenarios import dual_writer_ring, future_orphan, overflow, split_map
 from omni_ipc.scenarios.defects import DEFECTS, Defect
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import EngineWorld, Launch, OutputsLost
@@ -38,18 +38,31 @@ class Scenario:
     """One entry of the table.
 
     Args:
-        model: the spec that it implements.
+        model: the spec that it implements at its grain, if there is one.
         tasks: actor in the model -> name of its task here; braces hold a parameter of the action.
         steps: the (task, action) pairs that the model speaks of; what else a task does is none of its business.
         transparent: regions that are not steps of this model but hold some.
     """
 
     name: str
-    model: str
     world: WorldClass
-    tasks: Mapping[str, str]
-    steps: frozenset[tuple[str, str]]
+    model: str | None = None
+    tasks: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    steps: frozenset[tuple[str, str]] = frozenset()
     transparent: tuple[str, ...] = ()
+
+    def require_model(self) -> str:
+        """Name the model, for what goes by its steps.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if self.model is None:
+            raise UsageError(
+                f"The scenario '{self.name}' has no model at its grain, whose steps could be put in order. "
+                f"Explore it, or replay it under control: omni-ipc explore {self.name}."
+            )
+        return self.model
 
     def parts(self, defect: str | None) -> Parts:
         """Give the parts of the reference, or those with a defect.
@@ -129,6 +142,11 @@ SCENARIOS: Mapping[str, Scenario] = {
                     (f"consumer {future_orphan.OUTPUT}", "Consumer.Wait"),
                 }
             ),
+        ),
+        Scenario(
+            name="overflow",
+            world=overflow.OverflowWorld,
+            transparent=("Worker.Reply", "Worker.Announce", "Worker.Close"),
         ),
     )
 }

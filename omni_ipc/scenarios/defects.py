@@ -6,8 +6,14 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from omni_ipc.scenarios.legacy.pickled_queue import PickledQueue
+from omni_ipc.scenarios.legacy.pickling import Pickled
+from omni_ipc.scenarios.legacy.pubsub import Socket
 from omni_ipc.scenarios.legacy.shared_lane import second_sender
 from omni_ipc.scenarios.parts import Parts
+from omni_ipc.scenarios.result_link import PAUSE_S, Ends, ResultLink
+from omni_ipc.scenarios.world import CONFIG
+from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Delivery
 from omni_ipc.serving.messages import OutputReady, Reply
 from omni_ipc.serving.outputs import OutputTable
@@ -46,6 +52,50 @@ class UnpackOutsideLock(ResultPump):
                 table._cached[ready.output] = value
 
 
+class LossyOverflow(ResultLink):
+    """Sends what is larger than a slot by PUB/SUB, which drops it unless the subscriber has joined."""
+
+    def open(self, rt: Runtime) -> Ends:
+        overflow: Socket[Pickled] = Socket(rt=rt)
+        rt.spawn(_join_late, rt, overflow, name="subscriber")
+        return _pickled(PickledQueue(rt=rt, overflow=overflow, slot_bytes=_SMALL_SLOT_BYTES))
+
+
+class TimeoutConsumes(ResultLink):
+    """Takes the slot of a large message, and lets go of it when the wait for its payload times out."""
+
+    def open(self, rt: Runtime) -> Ends:
+        overflow: Socket[Pickled] = Socket(rt=rt)
+        overflow.join()
+        return _pickled(PickledQueue(rt=rt, overflow=overflow, slot_bytes=_SMALL_SLOT_BYTES, pause_s=PAUSE_S))
+
+
+class AggregateOverflow(ResultLink):
+    """Sets large values aside one by one, so that many just under the threshold overflow a slot, onto PUB/SUB."""
+
+    def open(self, rt: Runtime) -> Ends:
+        overflow: Socket[Pickled] = Socket(rt=rt)
+        rt.spawn(_join_late, rt, overflow, name="subscriber")
+        queue: PickledQueue[Reply] = PickledQueue(
+            rt=rt, overflow=overflow, slot_bytes=_SMALL_SLOT_BYTES, inline_bytes=_SMALL_INLINE_BYTES
+        )
+        return _pickled(queue)
+
+
+_SMALL_SLOT_BYTES = 448  # one output of the scenario fits, with its message; a batch of two does not
+_SMALL_INLINE_BYTES = 192  # no single output is over it
+
+
+def _join_late(rt: Runtime, overflow: Socket[Pickled]) -> None:
+    """Subscribe at the moment at which the output is published: in either order."""
+    rt.sleep(CONFIG.poll_s)
+    overflow.join()
+
+
+def _pickled(queue: PickledQueue[Reply]) -> Ends:
+    return Ends(queue.writer(), queue.writer(), queue)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Defect:
     """A defect of protocol.md: where it shows, and what to build the world of."""
@@ -67,5 +117,8 @@ DEFECTS = {
         Defect("late_split_map", "split_map", Parts(table=LateSplitMap)),
         Defect("dual_writers", "dual_writer_ring", Parts(worker=DualWriters)),
         Defect("unpack_outside_lock", "future_orphan", Parts(pump=UnpackOutsideLock)),
+        Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow)),
+        Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes)),
+        Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow)),
     )
 }

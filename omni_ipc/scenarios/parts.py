@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from omni_ipc.scenarios.result_link import ResultLink
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.pump import ResultPump
 from omni_ipc.serving.worker import Worker
@@ -16,3 +17,4 @@ class Parts:
     table: type[OutputTable] = OutputTable
     pump: type[ResultPump] = ResultPump
     worker: type[Worker] = Worker
+    link: type[ResultLink] = ResultLink  # of worlds that look into the way of large results

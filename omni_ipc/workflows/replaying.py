@@ -96,6 +96,7 @@ def _run_in_real_time(trace: Trace, defect: str | None, on: On, device: str) -> 
             raise UsageError(f"'{trace.scenario}' is a function and has no worker to start. Use --on threads.")
         return run_function(function, trace.steps)
     scenario = scenarios.find(trace.scenario)
+    scenario.require_model()
     parts = scenario.parts(defect)
     if on is On.THREADS:
         return run_on_threads(scenario, parts, trace.steps)

@@ -1,4 +1,4 @@
-"""The three worlds under control: the defect is found, confirmed, replayed and shrunk; the reference is exhausted."""
+"""The worlds under control: the defect is found, confirmed, replayed and shrunk; the reference is exhausted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ LOST = {
     "late_split_map": "Output 'b/1' did not come within 1 s. Pending: waiting 2 [b/1, b/2], cached 0, unsplit 1 [b]",
     "dual_writers": "Output 'b/1' did not come within 1 s. Pending: waiting 1 [b/1], cached 0",
     "unpack_outside_lock": "Output 'a' did not come within 1 s. Pending: waiting 1 [a], cached 1 [a], unsplit 0",
+    **dict.fromkeys(
+        ("lossy_overflow", "timeout_consumes", "aggregate_overflow"),
+        "Output 'b/2' did not come within 1 s. Pending: waiting 1 [b/2], cached 0, unsplit 0, rpcs 0",
+    ),
 }
-ORDERS = {"split_map": 360, "dual_writer_ring": 1740, "future_orphan": 32}
+ORDERS = {"split_map": 360, "dual_writer_ring": 1740, "future_orphan": 32, "overflow": 378}
 
 
 @pytest.mark.parametrize("name", DEFECTS)
@@ -34,7 +38,7 @@ def test_the_explorer_finds_each_defect_and_its_trace_replays(name: str) -> None
     assert (again.diverged, again.failure) == (None, report.failure)
     assert again.followed == len(trace.steps)
     switches = sum(one.task != two.task for one, two in zip(trace.steps, trace.steps[1:], strict=False))
-    assert switches <= 25
+    assert switches <= 30
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -1,0 +1,70 @@
+"""Two batches whose outputs are larger than a record, sent by a worker that pauses between the pieces.
+
+Meanwhile the engine's receive times out, again and again, in the middle of a message.
+
+This is the path that the model Overflow abstracts from, but not at its grain, so that there is no projection: the
+product takes all records that it finds in one step, where the model takes them one by one; and it has no step for what
+the model's callers decide (join, receive, give up), which the product tells by returning or raising.
+"""
+
+from __future__ import annotations
+
+from omni_ipc.errors import UsageError
+from omni_ipc.scenarios.launch import launch_worker
+from omni_ipc.scenarios.parts import Parts
+from omni_ipc.scenarios.result_link import PAUSE_S, ResultLink
+from omni_ipc.scenarios.world import CONFIG, EngineWorld, Launch, PendingStep, WorkerLink
+from omni_ipc.seam.api import Runtime
+from omni_ipc.serving.links import Sender
+from omni_ipc.serving.messages import Reply
+
+BATCH = "b"
+REQUESTS = ("1", "2")
+
+
+class OverflowWorld(EngineWorld):
+    """A dispatcher executes the batch; two consumers wait for its outputs."""
+
+    def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
+        if launch is not None and parts.link is not ResultLink:
+            raise UsageError("This defect lies in the link between the tasks of one process. Replay it there.")
+        super().__init__(
+            rt=rt,
+            parts=parts,
+            launch=launch or _launch,
+            outputs={f"{BATCH}/{request}": request for request in REQUESTS},
+            dispatch=lambda executor: executor.execute_batch(BATCH, REQUESTS),
+        )
+
+    def _engage(self) -> None:
+        """One after the other: the race is on the link."""
+        self._run_dispatcher()
+        for output in self.outputs:
+            self._consume(output)
+
+    def project(self, pending: PendingStep) -> dict[str, object]:
+        return {}
+
+
+def _launch(rt: Runtime, parts: Parts) -> WorkerLink:
+    ends = parts.link().open(rt)
+    replies = _Later(rt, ends.replies, after_s=PAUSE_S)
+    outputs = _Later(rt, ends.outputs, after_s=CONFIG.poll_s)
+    return launch_worker(rt, parts, replies=replies, outputs=outputs, results=ends.results)
+
+
+class _Later:
+    """A sender that begins when everybody else has come to rest."""
+
+    def __init__(self, rt: Runtime, sender: Sender[Reply], *, after_s: float) -> None:
+        self._rt = rt
+        self._sender = sender
+        self._after_s = after_s
+
+    def send(self, message: Reply, payload: object = None) -> None:
+        self._rt.sleep(self._after_s)
+        self._sender.send(message, payload)
+
+    def close(self) -> None:
+        self._rt.sleep(self._after_s)
+        self._sender.close()
