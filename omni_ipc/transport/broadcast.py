@@ -38,26 +38,24 @@ def publish(
         PeerDied, PeerClosed: a lane's reader takes no more; likewise. Drop its lane, and send to the others.
         UsageError: two lanes have one reader, or a lane refuses the message; likewise.
     """
-    readers = tuple(writer.slab_reader for writer in writers)
-    if len(set(readers)) != len(readers) or not readers:
+    readers = tuple([writer.slab_reader for writer in writers])
+    if len(readers) != 1 and (not readers or len(set(readers)) < len(readers)):
         raise UsageError(
             f"A broadcast to the slab's readers {list(readers)}. Give one lane or more, each to another reader: "
             "LaneWriter(..., slab_reader=n)."
         )
     for loan in loans:
         loan.settle()
-    held: list[Sendable] = []
     try:
         for loan in loans:
-            loan.slab.hold(loan.place, readers)
-            held.append(loan)
+            loan.slab.hold(loan.place.slot, readers)
         _send(writers, body, tensors, timeout)
     except (Full, PeerError, UsageError):  # as all these say of themselves, nothing was visible
-        for loan in held:
-            loan.slab.take_back(loan.place)
+        for loan in loans:
+            loan.slab.take_back(loan.place.slot)
         raise
     except BaseException:  # a reader may have seen the message: better a slot lost than one that changes under it
-        for loan in held:
+        for loan in loans:
             loan.hand_over()
         raise
     for loan in loans:

@@ -167,8 +167,12 @@ class Assembly:
 
     def _tensors(self, records: list[tuple[Kind, bytearray]]) -> tuple[Tensor, ...]:
         """Decode tensors; only here, with the message whole, is a slot leased, and once for all that share it."""
-        lease = None if self._slab is None else functools.cache(self._slab.lease)
-        return tuple(Tensor.from_body(body, lease) for _, body in records)
+        if not records:
+            return ()
+        lease = None if self._slab is None else self._slab.lease
+        if lease is not None and len(records) > 1:
+            lease = functools.cache(lease)
+        return tuple([Tensor.from_body(body, lease) for _, body in records])
 
     def _reset(self) -> None:
         self._bodies, self._fragments, self._bytes, self._begun = [], None, 0, False

@@ -13,7 +13,6 @@ A row begins on a line of its own, so that no two processes write to one.
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import struct
 from collections.abc import Sequence
@@ -26,13 +25,14 @@ SLOT_PARKED = WRITER_PARKED
 PAGE_BYTES = 4096
 SMALLEST_SLOT_BYTES = 64  # also the grain of places in a slot: every element type is aligned there
 MOST_CLASSES = 15
-MOST_SLOTS = 1 << 20
+MOST_SLOTS = 1 << 16
 
 _COUNTS = struct.Struct("<II")
 _CLASS = struct.Struct("<QQ")
 _TABLE_OFFSET = LINE_BYTES
 _ROWS_OFFSET = 4 * LINE_BYTES
 _WORD_BYTES = 8
+_FIRST_ROW = _ROWS_OFFSET // _WORD_BYTES  # as an index of words
 
 
 class SlotClass(NamedTuple):
@@ -65,11 +65,13 @@ class Geometry:
         counts = [each.slots for each in self.classes]
         self.first_slots = tuple(itertools.accumulate(counts, initial=0))[:-1]  # of each class
         self.slots = sum(counts)
-        self.row_bytes = padded(self.slots * _WORD_BYTES, LINE_BYTES)
-        self.words_bytes = padded(_ROWS_OFFSET + (1 + readers) * self.row_bytes, PAGE_BYTES)
-        spans = [each.slot_bytes * each.slots for each in self.classes]
-        self._offsets = tuple(itertools.accumulate(spans, initial=self.words_bytes))
-        self.nbytes = padded(self._offsets[-1], PAGE_BYTES)
+        row_bytes = padded(self.slots * _WORD_BYTES, LINE_BYTES)
+        self._row_words = row_bytes // _WORD_BYTES
+        self.words_bytes = padded(_ROWS_OFFSET + (1 + readers) * row_bytes, PAGE_BYTES)
+        sizes = [each.slot_bytes for each in self.classes for _ in range(each.slots)]
+        *offsets, end = itertools.accumulate(sizes, initial=self.words_bytes)
+        self._spans = tuple(zip(offsets, sizes, strict=True))
+        self.nbytes = padded(end, PAGE_BYTES)
 
     @classmethod
     def read(cls, buffer: memoryview, name: str) -> Geometry:
@@ -105,17 +107,15 @@ class Geometry:
 
     def span(self, slot: int) -> tuple[int, int]:
         """Give offset and bytes of a slot."""
-        index = bisect.bisect_right(self.first_slots, slot) - 1
-        slot_bytes = self.classes[index].slot_bytes
-        return self._offsets[index] + (slot - self.first_slots[index]) * slot_bytes, slot_bytes
+        return self._spans[slot]
 
     def generation_word(self, slot: int) -> int:
         """Give the index of the word in which the writer says with which generation the slot is on its way."""
-        return _ROWS_OFFSET // _WORD_BYTES + slot
+        return _FIRST_ROW + slot
 
     def release_word(self, slot: int, reader: int) -> int:
         """Give the index of the word in which a reader says which generation it released last."""
-        return (_ROWS_OFFSET + (1 + reader) * self.row_bytes) // _WORD_BYTES + slot
+        return _FIRST_ROW + (1 + reader) * self._row_words + slot
 
 
 def _complaint(classes: Sequence[SlotClass], readers: int) -> str | None:

@@ -17,6 +17,7 @@ import numpy as np
 from omni_ipc.errors import UsageError
 from omni_ipc.transport import dtypes
 from omni_ipc.transport.broadcast import publish
+from omni_ipc.transport.lease import End
 from omni_ipc.transport.tensor import Framework, Place, Tensor
 
 if TYPE_CHECKING:
@@ -37,12 +38,14 @@ class Loan:
     the slot is its readers': whoever writes to it through an older view alters what they see, and nothing prevents it.
     """
 
-    def __init__(self, slab: Slab, place: Place, memory: memoryview, finalizer: Any) -> None:
+    __slots__ = ("_end", "_kind", "_memory", "_ready", "nbytes", "place", "slab")
+
+    def __init__(self, slab: Slab, place: Place, memory: memoryview, end: End) -> None:
         self.slab = slab
         self.place = place
         self.nbytes = memory.nbytes
         self._memory: memoryview | None = memory
-        self._finalizer = finalizer
+        self._end = end
         self._kind: tuple[Framework, str, tuple[int, ...]] = (Framework.NUMPY, "uint8", (memory.nbytes,))
         self._ready: Event | None = None
 
@@ -102,8 +105,8 @@ class Loan:
 
     def abort(self) -> None:
         """Give the slot back unsent; idempotent, and nothing after a commit."""
-        if self._finalizer.alive:
-            self._finalizer()
+        if self._end.pending:
+            self._end.now()
             self.slab.look_again()
         self._memory = None
 
@@ -119,7 +122,7 @@ class Loan:
 
     def hand_over(self) -> None:
         """Forget the slot: it is its readers' now."""
-        self._finalizer.detach()
+        self._end.never()
         self._memory = None
 
     def _become(self, framework: Framework, dtype: str, shape: tuple[int, ...]) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+import functools
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from omni_ipc.errors import FormatError
 from omni_ipc.transport import dtypes
@@ -19,6 +21,7 @@ PLACE_ALIGNMENT = 64
 MOST_DIMS = 64  # numpy's limit
 
 _NOTHING = memoryview(b"")
+_FIXED = 7  # fields before the dimensions
 
 
 class Framework(enum.IntEnum):
@@ -39,8 +42,7 @@ class Place(NamedTuple):
     offset: int  # in the slot; a multiple of 64
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(msgspec.Struct, frozen=True):
     """Elements in C order, as raw bytes."""
 
     framework: Framework
@@ -55,9 +57,7 @@ class Tensor:
         code, dims = dtypes.code_of(self.dtype), len(self.shape)
         slot, generation, offset = self.place or (INLINE, 0, 0)
         units = offset // PLACE_ALIGNMENT
-        fixed = TENSOR.pack(slot, generation, self.data.nbytes, code, self.framework, dims, units)
-        head = fixed + struct.pack(f"<{dims}Q", *self.shape)
-        return head.ljust(padded(len(head), HEAD_ALIGNMENT), b"\0")
+        return _head(dims).pack(slot, generation, self.data.nbytes, code, self.framework, dims, units, *self.shape)
 
     def inline(self) -> memoryview:
         """Give the data that stand behind the head in the record: none, if they lie in a slot."""
@@ -77,7 +77,7 @@ class Tensor:
         if len(body) < TENSOR.size:
             raise FormatError(f"length: a tensor record of {len(body)} bytes lacks its head of {TENSOR.size} bytes.")
         slot, generation, nbytes, code, framework, dims, units = TENSOR.unpack_from(body)
-        head_bytes = padded(TENSOR.size + 8 * dims, HEAD_ALIGNMENT)
+        head_bytes = _head(dims).size
         inline_bytes = nbytes if slot == INLINE else 0
         if slot != INLINE and lease is None:
             raise FormatError(f"slot: the tensor lies in slot {slot}, and this lane has no slab.")
@@ -87,7 +87,7 @@ class Tensor:
             raise FormatError(
                 f"length: {dims} dimensions (at most {MOST_DIMS}) and {inline_bytes} bytes do not make {len(body)}."
             )
-        dtype, shape = dtypes.name_of(code), struct.unpack_from(f"<{dims}Q", body, TENSOR.size)
+        dtype, shape = dtypes.name_of(code), _head(dims).unpack_from(body)[_FIXED:]
         if math.prod(shape) * dtypes.item_bytes(dtype) != nbytes:
             raise FormatError(f"shape: {shape} elements of {dtype} do not make {nbytes} bytes.")
         if slot == INLINE or lease is None:
@@ -96,3 +96,10 @@ class Tensor:
         if offset + nbytes > held.view.nbytes:
             raise FormatError(f"place: {nbytes} bytes at {offset} go beyond slot {slot} of {held.view.nbytes} bytes.")
         return cls(_FRAMEWORKS[framework], dtype, shape, held.view[offset : offset + nbytes], None, held)
+
+
+@functools.cache
+def _head(dims: int) -> struct.Struct:
+    """Give the layout of a head with so many dimensions, with its padding."""
+    nbytes = TENSOR.size + 8 * dims
+    return struct.Struct(f"{TENSOR.format}{dims}Q{padded(nbytes, HEAD_ALIGNMENT) - nbytes}x")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ def test_a_view_outlives_its_lane_its_slab_and_their_segments() -> None:
         end = SlabReader(rt=RT, buffer=segment.view, name="slab")
         loan = slab.loan(4, timeout=0)
         loan.view[:] = b"kept"
-        slab.hold(loan.place, [0])
+        slab.hold(loan.place.slot, [0])
         view = end.lease(loan.place.slot, loan.place.generation).view[:4]
         loan.hand_over()
         del slab, end, loan
@@ -175,3 +176,25 @@ def test_arrays_of_one_shared_slot_hold_it_together() -> None:
     assert shop.slab.held() == 1
     arrays.clear()
     assert shop.slab.held() == 0
+
+
+def test_a_forked_child_releases_nothing_of_its_parents() -> None:
+    """It inherits the views, and drops them; the parent's leases stand."""
+    geometry = Geometry([SlotClass(1 << 16, 1)])
+    with Segment.create(geometry.nbytes, name="slab") as segment:
+        geometry.lay(segment.view)
+        slab = Slab(rt=RT, buffer=segment.view, name="slab")
+        end = SlabReader(rt=RT, buffer=segment.view, name="slab")
+        loan = slab.loan(4, timeout=0)
+        slab.hold(loan.place.slot, [0])
+        lease = end.lease(loan.place.slot, loan.place.generation)
+        loan.hand_over()
+        child = os.fork()
+        if not child:
+            lease.release()
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert slab.held() == 1
+        lease.release()
+        assert slab.held() == 0
+        del slab, end, loan, lease

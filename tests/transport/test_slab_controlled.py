@@ -46,7 +46,7 @@ class World:
         except Full:
             return None
         self._canvas.store(self._pixel, picture)
-        self.shop.slab.hold(loan.place, self.everybody)
+        self.shop.slab.hold(loan.place.slot, self.everybody)
         loan.hand_over()
         return loan.place
 
@@ -167,19 +167,16 @@ class ReleasesAgain(SlabReader):
 
     def lease(self, slot: int, generation: int) -> Lease:
         lease = super().lease(slot, generation)
-        lease._finalizer = _Always(lease._finalizer, self, slot, generation)
+        lease._end.never()
+        lease._end = _Always(self, slot, generation)  # type: ignore[assignment]
         return lease
 
 
 class _Always:
-    """A finalizer that is never used up."""
+    """An end that can come again and again."""
 
-    def __init__(self, finalizer: Any, end: ReleasesAgain, slot: int, generation: int) -> None:
-        self.detached = finalizer.detach()
-        self.call = lambda: end._end(slot, generation)
-
-    def __call__(self) -> None:
-        self.call()
+    def __init__(self, reader: SlabReader, slot: int, generation: int) -> None:
+        self.now = lambda: reader._end(slot, generation)
 
 
 def broken(scenario: Callable[[Runtime], object]) -> str:
