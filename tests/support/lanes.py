@@ -23,6 +23,26 @@ RT = NativeRuntime()
 ROOT = Path(__file__).parents[2]
 
 
+class LateSleeper(NativeRuntime):
+    """Lets something happen at the last moment: when the reader has looked, and is about to say that it sleeps."""
+
+    def __init__(self) -> None:
+        self.at_store: list[object] = []
+
+    def words(self, buffer: memoryview) -> object:  # type: ignore[override]
+        outer, inner = self, super().words(buffer)
+
+        class Words:
+            load, fence, wait, wake = inner.load, inner.fence, inner.wait, inner.wake
+
+            def store(self, index: int, value: int) -> None:
+                if outer.at_store:
+                    outer.at_store.pop()()  # type: ignore[operator]
+                inner.store(index, value)
+
+        return Words()
+
+
 def plain_lane(
     ring_bytes: int = 1024, *, rt: Runtime = RT, name: str = "out", max_message_bytes: int = 1 << 30
 ) -> Lane:

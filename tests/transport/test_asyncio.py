@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import msgspec
 import pytest
@@ -19,8 +19,9 @@ from omni_ipc.transport.layout import DOORBELL_BYTES
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.writer import LaneWriter
-from tests.support.lanes import RT, inbound, plain_lane, plain_port
+from tests.support.lanes import RT, LateSleeper, inbound, plain_lane, plain_port
 from tests.support.roles import body_of
+from tests.support.waiting import within
 from tests.support.zygote import Zygote
 
 
@@ -115,12 +116,32 @@ def test_a_loop_whose_receives_are_cancelled_all_the_time_loses_nothing(children
     assert received == [body_of(number) for number in range(len(received))]
 
 
+def test_what_happens_just_before_the_loop_sleeps_is_seen(eventfd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader looks again after it has said that it sleeps: for a message, and for the close of the port."""
+    monkeypatch.setattr(bell, "LONGEST_SLEEP_S", 60.0)
+    rt = LateSleeper()
+    doorbell = create_doorbell(rt=rt, buffer=memoryview(bytearray(DOORBELL_BYTES)), eventfd=eventfd)
+    lane = plain_lane()
+    port, writer = Port(rt=RT, lanes=[LaneReader(lane)], doorbell=doorbell), LaneWriter(lane)
+    with within(15):
+        rt.at_store.append(lambda: writer.send(b"late", timeout=0))
+        assert asyncio.run(bodies(port, 1)) == [b"late"]
+        rt.at_store.append(port.close)
+        with pytest.raises(PeerClosed):
+            asyncio.run(port.receive_async(30))
+
+
 def test_a_receive_that_times_out_in_a_loop_has_changed_nothing(lane: tuple[Port, LaneWriter], eventfd: int) -> None:
-    """No flag is left up, no ring is pending, and the next message arrives."""
+    """The loop watches nothing more, no flag is left up, no ring is pending, and the next message arrives."""
     port, writer = lane
-    for timeout in (0, 0.02, 0.15):
+
+    async def time_out(timeout: float) -> None:
         with pytest.raises(Timeout, match="Nothing came on out within"):
-            asyncio.run(port.receive_async(timeout))
+            await port.receive_async(timeout)
+        assert not asyncio.get_running_loop().remove_reader(eventfd)
+
+    for timeout in (0, 0.02, 0.15):
+        asyncio.run(time_out(timeout))
     writer.send(b"body", timeout=0)
     with pytest.raises(BlockingIOError):
         os.eventfd_read(eventfd)  # nobody sleeps, so nobody was rung
@@ -236,10 +257,26 @@ def test_a_receiver_is_iterated_until_every_sender_has_closed(lane: tuple[Port, 
 
 
 def test_a_reader_idle_for_seconds_uses_less_than_one_percent_of_a_core(children: Zygote) -> None:
-    """In an event loop, and in a thread; though both look for their peer, and again, ten times a second."""
-    with inbound("out", eventfd=True) as link, children.fork("write", *link.fds["out"], count=0, then="pause"):
-        for wait in (link.port.receive, lambda timeout: asyncio.run(link.port.receive_async(timeout))):
-            before, processor = time.monotonic(), time.thread_time()
-            with pytest.raises(Timeout):
-                wait(1.5)
-            assert time.thread_time() - processor < 0.01 * (time.monotonic() - before)
+    """In an event loop, after it was rung once, and in a thread; though both look for their peer ten times a second."""
+    with inbound("out", eventfd=True) as link, ExitStack() as stack:
+
+        async def be_rung_and_idle() -> None:
+            ringing = asyncio.ensure_future(link.port.receive_async(30))
+            await asyncio.sleep(0)
+            stack.enter_context(children.fork("write", *link.fds["out"], count=1, then="pause"))
+            await ringing
+            with idle():
+                await link.port.receive_async(1.5)
+
+        asyncio.run(be_rung_and_idle())
+        with idle():
+            link.port.receive(1.5)
+
+
+@contextmanager
+def idle() -> Iterator[None]:
+    """Wait for a time-out, at the cost of less than one percent of the time that it takes."""
+    before, processor = time.monotonic(), time.thread_time()
+    with pytest.raises(Timeout):
+        yield
+    assert time.thread_time() - processor < 0.01 * (time.monotonic() - before)

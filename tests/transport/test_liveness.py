@@ -7,6 +7,7 @@ import itertools
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -14,8 +15,9 @@ from omni_ipc.errors import EnvironmentMissing, Full, PeerClosed, PeerDied, Time
 from omni_ipc.transport import liveness
 from omni_ipc.transport.layout import Signature
 from omni_ipc.transport.port import Port
+from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.writer import LaneWriter
-from tests.support.lanes import RT, inbound, outbound, plain_port, shared
+from tests.support.lanes import RT, inbound, outbound, plain_lane, plain_port, shared
 from tests.support.roles import body_of
 from tests.support.waiting import again, until, within
 from tests.support.zygote import Zygote
@@ -131,6 +133,43 @@ def test_a_writer_that_ended_without_a_close_has_died(children: Zygote) -> None:
             link.port.receive(30)
         assert told.value.last_sequence == last
         assert f"process {child.pid}," in str(told.value)
+
+
+@pytest.fixture
+def dying(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
+    """What peers do just before they are found dead."""
+    last_deeds: list[Callable[[], object]] = []
+
+    def die(process: Signature) -> str:
+        while last_deeds:
+            last_deeds.pop()()
+        return "killed by SIGKILL"
+
+    monkeypatch.setattr(liveness, "ending", die)
+    return last_deeds
+
+
+def test_what_a_writer_published_just_before_its_death_is_taken_first(dying: list[Callable[[], object]]) -> None:
+    """The reader looks into the lane again after it has found the writer dead."""
+    port, (writer,) = plain_port("out")
+    dying.append(lambda: writer.send(b"last", timeout=0))
+    assert bytes(port.receive(30)[1].body) == b"last"
+    with pytest.raises(PeerDied, match=r"died after record 0: killed by SIGKILL\."):
+        port.receive(30)
+
+
+def test_what_a_reader_took_just_before_its_death_counts(dying: list[Callable[[], object]]) -> None:
+    """The writer looks into the lane again after it has found the reader dead: sent equals received."""
+    lane = plain_lane()
+    writer, reader = LaneWriter(lane), LaneReader(lane)
+    writer.close(0)
+
+    def take_the_end() -> None:
+        with pytest.raises(PeerClosed):
+            reader.take()
+
+    dying.append(take_the_end)
+    assert writer.join(0) == (1, 1)
 
 
 def test_a_writer_that_died_before_its_first_record_is_told_so(children: Zygote) -> None:

@@ -8,7 +8,6 @@ import time
 import pytest
 
 from omni_ipc.errors import FormatError, PeerClosed, Timeout
-from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.transport import bell
 from omni_ipc.transport.bell import create_doorbell, open_doorbell
 from omni_ipc.transport.lane import Lane
@@ -16,7 +15,7 @@ from omni_ipc.transport.layout import DOORBELL_BYTES, WRITE_POSITION
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.writer import LaneWriter
-from tests.support.lanes import RT, plain_lane, plain_port
+from tests.support.lanes import RT, LateSleeper, plain_lane, plain_port
 
 
 def receive(port: Port, timeout: float = 30) -> tuple[str, bytes]:
@@ -85,31 +84,11 @@ def test_a_message_wakes_a_reader_that_sleeps(monkeypatch: pytest.MonkeyPatch) -
     assert not task.is_alive()
 
 
-class _LateSleeper(NativeRuntime):
-    """Lets something happen at the last moment: when the reader has looked, and is about to say that it sleeps."""
-
-    def __init__(self) -> None:
-        self.at_store: list[object] = []
-
-    def words(self, buffer: memoryview) -> object:  # type: ignore[override]
-        outer, inner = self, super().words(buffer)
-
-        class Words:
-            load, fence, wait, wake = inner.load, inner.fence, inner.wait, inner.wake
-
-            def store(self, index: int, value: int) -> None:
-                if outer.at_store:
-                    outer.at_store.pop()()  # type: ignore[operator]
-                inner.store(index, value)
-
-        return Words()
-
-
 def test_what_happens_just_before_the_sleep_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader looks again after it has said that it sleeps: for a message, and for the close of the port."""
     monkeypatch.setattr(bell, "LONGEST_SLEEP_S", 60.0)
     writer = LaneWriter(plain_lane())
-    rt = _LateSleeper()
+    rt = LateSleeper()
     doorbell = create_doorbell(rt=rt, buffer=memoryview(bytearray(DOORBELL_BYTES)))
     port = Port(rt=RT, lanes=[LaneReader(writer.lane)], doorbell=doorbell)
     before = time.monotonic()

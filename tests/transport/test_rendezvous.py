@@ -12,7 +12,7 @@ import pytest
 
 from omni_ipc.errors import PeerClosed, PeerDied, Timeout, UsageError
 from omni_ipc.transport import directory as directories
-from omni_ipc.transport import rendezvous
+from omni_ipc.transport import rendezvous, wire
 from omni_ipc.transport.connection import connect
 from omni_ipc.transport.directory import Directory
 from omni_ipc.transport.liveness import this_process
@@ -180,9 +180,12 @@ def test_a_client_of_another_user_gets_nothing(place: Path, monkeypatch: pytest.
     with Server(rt=RT, name="engine", directory=place) as server, Directory(place) as opened:
         monkeypatch.setattr(rendezvous, "user_of", lambda connection: 12345)
         with opened.connect("engine") as stranger:  # type: ignore[union-attr]
+            for word in (rendezvous.Hello("stranger"), rendezvous.Attached()):
+                stranger.send(wire.encode(word))
             with pytest.raises(Timeout, match=r"Nobody connected to 'engine' within 0\.05 s"):
                 server.accept(0.05)
-            assert stranger.recv(1) == b""
+            with pytest.raises(ConnectionResetError):
+                stranger.recv(1)
         assert server.port.lanes == ()
 
 
@@ -206,7 +209,7 @@ def test_a_client_that_takes_its_lane_and_is_never_heard_again_leaves_no_lane(
     monkeypatch.setattr(rendezvous, "HANDSHAKE_S", 0.05)
     with Server(rt=RT, name="engine", directory=place) as server:
         with Directory(place) as opened, opened.connect("engine") as connection:  # type: ignore[union-attr]
-            connection.send(rendezvous.wire.encode(rendezvous.Hello("silent")))
+            connection.send(wire.encode(rendezvous.Hello("silent")))
             with pytest.raises(Timeout):
                 server.accept(0.2)
             _, fds, _, _ = socket.recv_fds(connection, 4096, 9)
