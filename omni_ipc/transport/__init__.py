@@ -9,5 +9,7 @@
                         publish                                         ▼ wire, by type; packing: tree with arrays
 
 `layout` is what two processes agree on, byte for byte; `memory` is where it lies; `framing` cuts a message into records
-and puts it together; `lane`, `writer`, `reader` and `port` move records; `bell` is how a side that waits is woken.
+and puts it together; `lane`, `writer`, `reader` and `port` move records; `bell` is how a side that waits is woken, in an
+event loop by `asyncio_bell`; `liveness` tells it that its peer has ended. Descriptors are inherited, or travel by a
+`rendezvous` in a private `directory`, to which others make a `connection`.
 """
