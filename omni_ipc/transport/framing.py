@@ -8,7 +8,19 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from omni_ipc.errors import FormatError
-from omni_ipc.transport.layout import ALIGNMENT, END, FIRST, FRAGMENT, HEADS, LAST, RECORD, Kind, kind_of, padded
+from omni_ipc.transport.layout import (
+    ALIGNMENT,
+    END,
+    FIRST,
+    FRAGMENT,
+    HEADS,
+    LAST,
+    RECORD,
+    RECORD_BYTES,
+    Kind,
+    kind_of,
+    padded,
+)
 from omni_ipc.transport.lease import SlabReader
 from omni_ipc.transport.tensor import Tensor
 
@@ -37,7 +49,7 @@ class Record(msgspec.Struct, frozen=True):
     flags: int
 
 
-def message_records(kind: Kind, body: bytes, tensors: Sequence[Tensor] = ()) -> list[Record]:
+def message_records(kind: Kind, body: bytes | bytearray, tensors: Sequence[Tensor] = ()) -> list[Record]:
     """Make the records of a message."""
     if not tensors:
         return [Record(kind, b"", body, ONLY)]
@@ -58,7 +70,7 @@ def ring_bytes(records: Sequence[Record]) -> int:
     """Count the bytes that records take in a ring."""
     nbytes = 0
     for record in records:
-        nbytes += padded(RECORD.size + len(record.head) + len(record.data))
+        nbytes += padded(RECORD_BYTES + len(record.head) + len(record.data))
     return nbytes
 
 
@@ -80,7 +92,7 @@ def _fragments(record: Record, limit: int) -> Iterator[Record]:
         yield record
         return
     head_bytes, total, whole = len(record.head), body_bytes([record]), memoryview(record.data)
-    step = limit - RECORD.size - FRAGMENT.size
+    step = limit - RECORD_BYTES - FRAGMENT.size
     count = -(-total // step)
     for index in range(count):
         start, stop = index * step, min((index + 1) * step, total)
@@ -94,9 +106,9 @@ def frame(records: Sequence[Record], sequence: int) -> list[bytes | bytearray | 
     """Lay records out as they stand in the ring, one behind the other; the first has the given sequence number."""
     pieces: list[bytes | bytearray | memoryview] = []
     for number, record in enumerate(records, sequence):
-        nbytes = len(record.head) + len(record.data)
-        pieces.append(RECORD.pack(nbytes, record.kind, record.flags, 0, number))
-        pieces += record.head, record.data, _PADDING[-nbytes % ALIGNMENT]
+        head, data = record.head, record.data
+        nbytes = len(head) + len(data)
+        pieces += RECORD.pack(nbytes, record.kind, record.flags, 0, number), head, data, _PADDING[-nbytes % ALIGNMENT]
     return pieces
 
 

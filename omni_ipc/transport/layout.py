@@ -58,6 +58,7 @@ DOORBELL_BYTES = 2 * LINE_BYTES
 SMALLEST_RING_BYTES = 256  # a quarter holds one fragment with data
 
 RECORD = struct.Struct("<IBBHQ")
+RECORD_BYTES = RECORD.size
 TENSOR = struct.Struct("<IIQBBBxI")
 FRAGMENT = struct.Struct("<IIQB7x")
 END = struct.Struct("<Q")

@@ -167,7 +167,7 @@ class Port:
     def _take(self, most: int) -> tuple[str, list[Message]] | None:
         while self._added:
             self._lanes.append(self._added.popleft())
-        if self.ended:
+        if self.closed or (not self._lanes and self.ended):
             raise PeerClosed("The port was closed." if self.closed else "Every writer of the port has ended.")
         if self._looks.due():
             for each in self._lanes:

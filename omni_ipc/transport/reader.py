@@ -16,6 +16,7 @@ from omni_ipc.transport.layout import (
     READ_POSITION,
     READER_CLOSED,
     RECORD,
+    RECORD_BYTES,
     RECORDS_TAKEN,
     WRITE_POSITION,
     Kind,
@@ -25,6 +26,7 @@ from omni_ipc.transport.layout import (
 )
 from omni_ipc.transport.lease import SlabReader
 
+_MOST_FLAGS = FIRST | LAST
 _READ_AT_ONCE_BYTES = 256  # a header, and the whole of a small record
 
 
@@ -138,7 +140,7 @@ class LaneReader:
         while self._position < end and len(messages) < most and self._end is None:
             kind, flags, body = self._record(end - self._position)
             message = self._assembly.feed(kind, flags, self._sequence, body)
-            self._position += padded(RECORD.size + len(body))
+            self._position += padded(RECORD_BYTES + len(body))
             self._sequence += 1
             if message is None:
                 continue
@@ -149,16 +151,19 @@ class LaneReader:
                 messages.append(message)
 
     def _record(self, available: int) -> tuple[Kind, int, bytearray]:
-        if available < RECORD.size:
-            raise FormatError(f"header: {available} bytes are published, and it takes {RECORD.size}.")
+        if available < RECORD_BYTES:
+            raise FormatError(f"header: {available} bytes are published, and it takes {RECORD_BYTES}.")
         start = self.lane.read(self._position, min(available, _READ_AT_ONCE_BYTES))
         length, kind, flags, zero, sequence = RECORD.unpack_from(start)
         if sequence != self._sequence:
             raise FormatError(f"sequence: found {sequence}. Two writers on one lane, or a record was overwritten.")
-        if flags & ~(FIRST | LAST) or zero:
+        if flags > _MOST_FLAGS or zero:
             raise FormatError(f"flags: {flags}, and {zero} in the reserved field: unknown here.")
-        if padded(RECORD.size + length) > available:
-            raise FormatError(f"length: {length} bytes, and {available - RECORD.size} are published behind the header.")
-        if RECORD.size + length <= len(start):
-            return kind_of(kind), flags, start[RECORD.size : RECORD.size + length]
-        return kind_of(kind), flags, self.lane.read(self._position + RECORD.size, length)
+        end = RECORD_BYTES + length
+        if padded(end) > available:
+            raise FormatError(
+                f"length: {length} bytes, and {available - RECORD_BYTES} are published behind the header."
+            )
+        if end <= len(start):
+            return kind_of(kind), flags, start[RECORD_BYTES:end]
+        return kind_of(kind), flags, self.lane.read(self._position + RECORD_BYTES, length)

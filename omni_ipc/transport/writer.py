@@ -10,7 +10,7 @@ from omni_ipc.transport import liveness
 from omni_ipc.transport.bell import Bell
 from omni_ipc.transport.framing import ONLY, Record, body_bytes, cut, frame, message_records, ring_bytes
 from omni_ipc.transport.lane import Counts, Lane
-from omni_ipc.transport.layout import END, READER_CLOSED, RECORDS_WRITTEN, WRITE_POSITION, Kind, Side
+from omni_ipc.transport.layout import END, READER_CLOSED, RECORD_BYTES, RECORDS_WRITTEN, WRITE_POSITION, Kind, Side
 from omni_ipc.transport.tensor import Tensor
 
 _JOINED_BYTES = 16 << 10  # records up to this are joined first, and written by one access
@@ -43,13 +43,16 @@ class LaneWriter:
         self.slab_reader = slab_reader
         self._doorbell = doorbell
         self._batch_bytes = lane.ring_bytes // 4
+        self._small_bytes = min(self._batch_bytes - RECORD_BYTES, lane.max_message_bytes)
         self._free_until = 0  # a position: as far as there was room when the read position was last looked at
         self._sending = False
         self._closed = False
         self._looks = liveness.Looks(lane.rt)
         self._end: Callable[[], PeerClosed | PeerDied] | None = None
 
-    def send(self, body: bytes, tensors: Sequence[Tensor] = (), *, timeout: float, kind: Kind = Kind.MESSAGE) -> None:
+    def send(
+        self, body: bytes | bytearray, tensors: Sequence[Tensor] = (), *, timeout: float, kind: Kind = Kind.MESSAGE
+    ) -> None:
         """Publish a message; the sender's memory is free for other use on return.
 
         A message of at most a quarter of the ring becomes visible at once, with its tensors; a larger one record by
@@ -70,10 +73,13 @@ class LaneWriter:
         Points: Writer.Claim and Writer.Publish, each once a batch.
         """
         records = message_records(kind, body, tensors)
-        self._check_size(records)
-        self._send(cut(records, self._batch_bytes), timeout)
+        if tensors or len(body) > self._small_bytes:
+            self._check_size(records)
+            self._send(cut(records, self._batch_bytes), timeout)
+        else:
+            self._send((records,), timeout)
 
-    def send_many(self, bodies: Sequence[bytes], *, timeout: float) -> None:
+    def send_many(self, bodies: Sequence[bytes | bytearray], *, timeout: float) -> None:
         """Publish messages together: all of them become visible at once, or none does.
 
         Args:
@@ -162,7 +168,8 @@ class LaneWriter:
             deadline = self._rt.now() + timeout
             for batch in batches:
                 nbytes = ring_bytes(batch)
-                self._publish(*self._claim(nbytes, deadline), batch, nbytes)
+                position, sequence = self._claim(nbytes, deadline)
+                self._publish(position, sequence, batch, nbytes)
         finally:
             self._sending = False
 
