@@ -80,6 +80,27 @@ def test_what_goes_through_the_system_is_a_fence(name: str) -> None:
     assert not both_miss(FENCES[name], "weak")
 
 
+def test_what_was_stored_under_a_lock_is_seen_when_it_is_given_back() -> None:
+    """Whether it is held by a region or by hand."""
+
+    def scenario(by_region: bool, rt: ControlledRuntime) -> tuple[int, int]:
+        words = rt.words(memoryview(bytearray(16)))
+        locks = rt.lock(), rt.lock()
+        seen = {}
+
+        def enter(mine: int) -> None:
+            with rt.region("Guarded", locks[mine]) if by_region else locks[mine]:
+                words.store(mine, 1)
+            seen[mine] = words.load(1 - mine)
+
+        and_join(rt, lambda: enter(0), lambda: enter(1))
+        return seen[0], seen[1]
+
+    for by_region in (True, False):
+        report = explore(functools.partial(scenario, by_region), memory="weak", declared=True)
+        assert report.outcomes == ("(0, 1)", "(1, 0)", "(1, 1)")
+
+
 def use_plain_field(rt: ControlledRuntime, words: BufferedWords) -> None:
     counter = Counter()
     rt.watch(counter, None, "Counter")
