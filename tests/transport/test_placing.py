@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import tracemalloc
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,6 +51,16 @@ def test_any_set_of_sizes_stays_within_the_inline_budget_and_arrives(roomy: Shop
     assert all(np.array_equal(*pair) for pair in zip(delivery.unpack(), sent, strict=True))
     del delivery
     assert roomy.slab.held() == 0
+
+
+def test_many_small_tensors_share_slots_as_soon_as_they_are_too_many(roomy: Shop) -> None:
+    """None is over 4 KiB, and together they are over the budget of a message."""
+    before = wire_bytes(roomy)
+    roomy.sender().send(Note(), [np.full(4_000, number, np.uint8) for number in range(100)])
+    assert wire_bytes(roomy) - before <= placing.INLINE_MESSAGE_BYTES + 100 * 100
+    delivery = roomy.receivers[0].receive(0)
+    assert roomy.slab.held() == 1
+    assert [int(array[-1]) for array in delivery.unpack()] == list(range(100))
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
@@ -110,10 +121,11 @@ def test_without_a_slot_until_the_deadline_a_message_is_full_and_nothing_is_visi
     assert (wire_bytes(shop), shop.slab.held(), shop.lent(), kept.nbytes) == (before, 1, 0, 10_000)
 
 
-def test_a_message_that_takes_every_slot_itself_does_not_wait_for_one() -> None:
+def test_a_message_that_takes_every_slot_itself_does_not_wait_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody could release them: the rest goes inline at once."""
+    monkeypatch.setattr(placing, "PATIENCE_S", 1_000.0)
     shop = Shop([SlotClass(1 << 15, 2)], ring_bytes=1 << 18)
-    shop.sender(60).send(Note(), [np.full(20_000, number, np.uint8) for number in range(4)])
+    shop.sender(1_000).send(Note(), [np.full(20_000, number, np.uint8) for number in range(4)])
     delivery = shop.receivers[0].receive(0)
     assert [tensor.lease is None for tensor in delivery._tensors] == [False, False, True, True]
     assert [int(array[-1]) for array in delivery.unpack()] == [0, 1, 2, 3]
@@ -141,8 +153,9 @@ def test_a_failure_in_the_middle_leaves_the_tree_as_it_is_and_every_slot_free(
         copies = iter([np.copyto])
         monkeypatch.setattr(np, "copyto", lambda *args: next(copies, _fail)(*args))
     before = wire_bytes(shop)
-    with pytest.raises(expected):
+    with pytest.raises(expected) as caught:
         shop.sender().send(Note(), tree)
+    assert caught.tb is not None  # whoever keeps the error keeps no slot
     assert (shop.slab.held(), shop.lent(), wire_bytes(shop)) == (0, 0, before)
     assert list(tree) == ["a", "b"]
     assert tree["a"][0] is array  # type: ignore[index]
@@ -185,6 +198,20 @@ def test_every_numpy_type_travels_by_the_slab(roomy: Shop, name: str) -> None:
         roomy.sender().send(Note(), sent)
         arrived = roomy.receivers[0].receive(0).unpack()
         assert (arrived.dtype, arrived.shape, arrived.tobytes()) == (sent.dtype, sent.shape, sent.tobytes())
+
+
+def test_an_array_that_is_not_contiguous_is_copied_once(roomy: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Into its slot, with no contiguous copy before."""
+    monkeypatch.setattr(torch.Tensor, "contiguous", _fail)
+    array = np.zeros((500, 1000), np.uint16).T
+    tracemalloc.start()
+    try:
+        roomy.sender().send(Note(), [array, torch.zeros(250, 1000).T])
+        assert tracemalloc.get_traced_memory()[1] < array.nbytes / 4
+    finally:
+        tracemalloc.stop()
+    first, second = roomy.receivers[0].receive(0).unpack()
+    assert (first.shape, second.shape) == ((1000, 500), (1000, 250))
 
 
 def test_conjugated_negated_and_grad_tensors_travel_as_the_values_they_show(roomy: Shop) -> None:

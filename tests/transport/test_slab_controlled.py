@@ -136,6 +136,38 @@ def test_who_waits_for_a_slot_is_woken_by_its_release_in_every_order() -> None:
     assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("2",))
 
 
+def test_who_waits_for_a_slot_is_woken_by_an_abort_in_every_order() -> None:
+    """A producer that gives up lets the next one go on at once."""
+
+    def scenario(rt: Runtime) -> None:
+        world, began = World(rt), rt.now()
+        kept = world.shop.slab.loan(64, timeout=0)
+        waiter = rt.spawn(world.paint, 1, WAIT_S, name="waiter")
+        kept.abort()
+        waiter.join()
+        assert rt.now() == began, "somebody slept until its time was over"
+
+    assert explore(scenario).verdict is Verdict.HOLDS
+
+
+def test_two_producers_never_get_one_slot_in_any_order() -> None:
+    """Both see that it was released, and one of them gets it."""
+
+    def scenario(rt: Runtime) -> int:
+        world = World(rt)
+        old = world.paint(1)
+        assert old is not None
+        world.visit(0, old, 1)
+        got: list[Place | None] = []
+        tasks = [rt.spawn(lambda: got.append(world.paint(2)), name=f"producer {number}") for number in range(2)]
+        for task in tasks:
+            task.join()
+        return sum(place is not None for place in got)
+
+    report = explore(scenario)
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("1",))
+
+
 def test_a_broadcast_slot_waits_for_both_readers_in_every_order() -> None:
     """There is no counter to get wrong: each reader's word is asked."""
     report = explore(broadcast())
