@@ -43,6 +43,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+bench_app = typer.Typer(no_args_is_help=True, context_settings=app.info.context_settings)
+app.add_typer(bench_app, name="bench", help="Measure, beside what else does the same, in one run.")
+
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON, too; - is stdout.")]
 Defect = Annotated[str | None, typer.Option(help="A field defect to put back; without it, it is the reference.")]
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A *.trace.json file.")]
@@ -62,7 +65,7 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
-def _command(*, example: str) -> Callable[[Callable[..., int]], Callable[..., NoReturn]]:
+def _command(*, example: str, of: typer.Typer = app) -> Callable[[Callable[..., int]], Callable[..., NoReturn]]:
     """Register a function as a command; it returns the exit code, and may raise whatever it likes."""
 
     def register(function: Callable[..., int]) -> Callable[..., NoReturn]:
@@ -70,7 +73,7 @@ def _command(*, example: str) -> Callable[[Callable[..., int]], Callable[..., No
         def command(**arguments: object) -> NoReturn:
             raise typer.Exit(_end(functools.partial(function, **arguments)))
 
-        app.command(epilog=f"Example: {example}")(command)
+        of.command(epilog=f"Example: {example}")(command)
         return command
 
     return register
@@ -254,6 +257,30 @@ def demo(
     )
     out.write("demo", code, shown)
     return code
+
+
+@_command(example="omni-ipc bench transport --quick --plot transport.svg", of=bench_app)
+def transport(
+    quick: Annotated[bool, typer.Option("--quick", help="Take 50 seconds, and not minutes.")] = False,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to draw it: *.png or *.svg.")] = None,
+    json: Json = None,
+) -> int:
+    """Compare ways between two processes: latency, messages a second, idle readers; a report, whatever it finds."""
+    from omni_ipc.workflows.bench import plot as plots
+    from omni_ipc.workflows.bench import tables
+    from omni_ipc.workflows.bench.transport import FULL, QUICK, compare
+
+    out = Output(json)
+    if plot is not None:
+        plots.check(plot)
+    with progress("starting") as show_progress:
+        comparison = compare(QUICK if quick else FULL, progress=show_progress)
+    out.say(*tables.parts(comparison))
+    out.say("", f"{counted(comparison.repetitions, 'repetition')} in {comparison.seconds:.0f} s")
+    if plot is not None:
+        plots.draw(comparison.results, plot)
+    out.write_rows(comparison.results.rows())
+    return ExitCode.AS_CLAIMED
 
 
 @_command(example="omni-ipc doctor --json doctor.json")

@@ -58,9 +58,15 @@ class Output:
         Raises:
             UsageError: the file cannot be written; nothing half-written stays behind.
         """
+        self._write({"command": command, "exit_code": int(exit_code), "result": result})
+
+    def write_rows(self, rows: Sequence[Any]) -> None:
+        """Write the result of a benchmark, which is nothing but rows, the same in every one; else as `write`."""
+        self._write(rows)
+
+    def _write(self, document: Any) -> None:
         if self._json is None:
             return
-        document = {"command": command, "exit_code": int(exit_code), "result": result}
         data = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
         if self._json == "-":
             self._machine.write(data.decode())

@@ -19,8 +19,10 @@ class _NoLock:
     """An empty context, shared by all. Its methods are two of C that do nothing: Python's own take twice their time."""
 
     __slots__ = ()
-    __enter__ = staticmethod(str)
-    __exit__ = staticmethod("".format)  # takes anything, and gives "", which is false: what was raised goes on
+    __enter__: Callable[..., Any] = staticmethod(str)
+    __exit__: Callable[..., Any] = staticmethod(
+        "".format
+    )  # takes anything, and gives "", which is false: what was raised goes on
 
 
 _NO_LOCK = _NoLock()

@@ -1,0 +1,9 @@
+"""Benchmarks: each compares subjects in one run, and gives rows.
+
+transport.py    the run: every subject, again and again in turn, until the time is over
+  │ one fresh interpreter a subject (pairs.py)
+  ▼
+pair.py         forks, for each measurement, into a writer and a reader (measures.py) of its subject
+subjects/       one file each, one interface (subject.py)
+rows.py         medians with their spread; goals.py: what is to be reached; plot.py: the picture
+"""

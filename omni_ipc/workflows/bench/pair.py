@@ -1,0 +1,127 @@
+"""The process of one subject: python -m omni_ipc.workflows.bench.pair MODULE:CLASS
+
+It reads commands on standard input, a line of JSON each, and answers each with a line on standard output. For each it
+makes the subject anew and forks: a Pipe, a Queue and our descriptors are then inherited alike, and whatever a subject
+starts, threads included, ends with the two. It ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.workflows.bench import measures
+from omni_ipc.workflows.bench.measures import Found, Measure, Taken
+from omni_ipc.workflows.bench.subject import Alone, Case, Subject, load
+
+_STDIN = 0
+_PRIORITY = -20
+_PATIENCE_S = 20.0  # beyond the seconds of a measurement
+
+
+class Command(msgspec.Struct, frozen=True):
+    """Measure one case."""
+
+    measure: Measure
+    case: Case
+    seconds: float
+
+
+def main() -> None:
+    """Answer commands until there are no more."""
+    _come_first()
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what libraries print is no answer
+    try:
+        subject = load(sys.argv[1])
+    except ImportError as error:
+        _answer(answers, Found(reason=str(error)))
+        return
+    _answer(answers, Found())
+    for line in sys.stdin:
+        command = msgspec.json.decode(line, type=Command)
+        try:
+            found = _carry_out(command, subject)
+        except Exception as error:
+            found = Found(reason=_described(error))
+        _answer(answers, found)
+
+
+def _come_first() -> None:
+    """Let what else runs on the machine disturb as little as it can, if the system allows that."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
+        Path("/proc/self/autogroup").write_text(str(_PRIORITY))  # this session is a group, and priority counts within
+
+
+def _carry_out(command: Command, kind: Callable[[Case], Subject | Alone]) -> Found:
+    with contextlib.closing(kind(command.case)) as subject:
+        taken = Taken()
+        if isinstance(subject, Alone):
+            roles: list[Callable[[], Found]] = [functools.partial(measures.alone, subject, command.seconds)]
+        else:
+            roles = [
+                lambda: measures.read(command.measure, subject.receiver(), taken),
+                lambda: measures.write(command.measure, subject.sender(), taken, command.seconds),
+            ]
+        with contextlib.ExitStack() as children:
+            results = [children.enter_context(_child(role)) for role in roles]
+            return _gather(results, time.monotonic() + command.seconds + _PATIENCE_S)
+
+
+@contextlib.contextmanager
+def _child(role: Callable[[], Found]) -> Iterator[int]:
+    """Fork a child that plays a role; give the descriptor that it tells what it found on, and end it."""
+    result, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            found = role()
+        except BaseException as error:
+            found = Found(reason=_described(error))
+        os.write(write, msgspec.json.encode(found))
+        os._exit(0)
+    os.close(write)
+    try:
+        yield result
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(result)
+
+
+def _gather(results: list[int], deadline: float) -> Found:
+    """Wait for all of them; the first that failed is the answer, else the first."""
+    found: dict[int, Found] = {}
+    while len(found) < len(results):
+        waiting = [result for result in results if result not in found]
+        ready, _, _ = select.select([*waiting, _STDIN], [], [], max(deadline - time.monotonic(), 0))
+        if _STDIN in ready or not ready:
+            return Found(reason="it did not end in time")
+        for result in ready:
+            data = os.read(result, 1 << 16)
+            found[result] = msgspec.json.decode(data, type=Found) if data else Found(reason="a process of it died")
+            if found[result].reason:
+                return found[result]
+    return found[results[0]]
+
+
+def _described(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _answer(fd: int, found: Found) -> None:
+    os.write(fd, msgspec.json.encode(found) + b"\n")
+
+
+if __name__ == "__main__":
+    main()
