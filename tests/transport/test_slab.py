@@ -10,7 +10,7 @@ import pytest
 
 from omni_ipc.errors import EnvironmentMissing, FormatError, Full, UsageError
 from omni_ipc.transport import bell
-from omni_ipc.transport.geometry import Geometry, SlotClass
+from omni_ipc.transport.geometry import SLOT_PARKED, Geometry, SlotClass
 from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.slab import POISON, Slab
@@ -82,11 +82,21 @@ def test_who_waits_for_a_slot_is_woken_by_a_release_and_by_an_abort(monkeypatch:
     waiters = [
         RT.spawn(lambda: got.append(shop.slab.loan(64, timeout=30)), name=f"waiter {number}") for number in range(2)
     ]
+    await_sleeper(shop)
     del message
+    while not got:
+        RT.sleep(0.001)
+    await_sleeper(shop)
     kept.abort()
     for waiter in waiters:
         waiter.join(20)
-    assert sorted(loan.place.slot for loan in got) == [0, 1]
+    assert [loan.place.slot for loan in got] == [0, 1]
+
+
+def await_sleeper(shop: Shop) -> None:
+    """Wait until a loan sleeps."""
+    while not shop.slab._words.load(SLOT_PARKED):
+        RT.sleep(0.001)
 
 
 def test_an_aborted_or_dropped_loan_goes_back_and_a_viewed_one_does_not() -> None:
