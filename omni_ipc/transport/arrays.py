@@ -6,18 +6,19 @@ Torch is imported when a torch tensor must be built, and not before; whoever hol
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
-from omni_ipc.errors import EnvironmentMissing, UsageError
+from omni_ipc.errors import EnvironmentMissing, FormatError, UsageError
 from omni_ipc.transport import dtypes
 from omni_ipc.transport.tensor import Framework, Place, Tensor
 
 if TYPE_CHECKING:
     import torch
 
+_NUMPY_NAMES = {np.dtype(name): name for name in dtypes.NUMPY_DTYPES}  # in this machine's byte order
 _INTEGERS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
@@ -26,8 +27,7 @@ def is_array(value: object) -> bool:
     return isinstance(value, np.ndarray) or _is_torch(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """An array to be sent: described, and not copied yet."""
 
     framework: Framework
@@ -69,10 +69,18 @@ def from_tensor(tensor: Tensor) -> Any:
 
     Raises:
         EnvironmentMissing: it is a torch tensor, and torch is not installed here.
+        FormatError: its framework has no such element type, or no array of such a shape, even without elements.
     """
-    if tensor.framework is Framework.TORCH:
-        return _to_torch(tensor.dtype, tensor.shape, tensor.data)
-    return np.frombuffer(tensor.data.toreadonly(), dtype=np.dtype(tensor.dtype)).reshape(tensor.shape)
+    if tensor.framework is Framework.NUMPY and tensor.dtype not in dtypes.NUMPY_DTYPES:
+        raise FormatError(f"dtype: numpy has no {tensor.dtype}. Do both sides run the same omni_ipc?")
+    try:
+        if tensor.framework is Framework.TORCH:
+            return _to_torch(tensor.dtype, tensor.shape, tensor.data)
+        return np.frombuffer(tensor.data.toreadonly(), dtype=np.dtype(tensor.dtype)).reshape(tensor.shape)
+    except EnvironmentMissing:
+        raise
+    except (ValueError, RuntimeError, OverflowError) as error:
+        raise FormatError(f"shape: no {tensor.dtype} array can have {tensor.shape} ({error}).") from None
 
 
 def _is_torch(value: object) -> bool:
@@ -83,10 +91,11 @@ def _is_torch(value: object) -> bool:
 def _from_numpy(value: np.ndarray[Any, Any], path: str) -> Source:
     if type(value) is not np.ndarray:
         raise _cannot(path, f"a {type(value).__name__}", "numpy.asarray(value), if only its elements matter")
-    if value.dtype.name not in dtypes.NUMPY_DTYPES or not value.dtype.isnative:
+    name = _NUMPY_NAMES.get(value.dtype)
+    if name is None:
         remedy = "elements of a plain type, such as array.astype('float32') or array.view('int64')"
         raise _cannot(path, f"a numpy array of {value.dtype}", remedy)
-    return Source(Framework.NUMPY, value.dtype.name, value.shape, value.nbytes, value)
+    return Source(Framework.NUMPY, name, value.shape, value.nbytes, value)
 
 
 def _from_torch(value: torch.Tensor, path: str) -> Source:

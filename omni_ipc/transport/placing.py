@@ -10,7 +10,6 @@ cuts it into fragments, and nothing is lost but time.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 
 from omni_ipc.errors import Full
@@ -19,7 +18,7 @@ from omni_ipc.transport.arrays import Source
 from omni_ipc.transport.layout import padded
 from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.slab import Slab
-from omni_ipc.transport.tensor import PLACE_ALIGNMENT, Tensor
+from omni_ipc.transport.tensor import PLACE_ALIGNMENT, Place, Tensor
 
 INLINE_TENSOR_BYTES = 4 << 10
 INLINE_MESSAGE_BYTES = 128 << 10
@@ -71,7 +70,7 @@ class Placement:
             offset = 0
             for index, size in zip(parcel, sizes, strict=True):
                 source = self._source(index)
-                place = loan.place._replace(offset=offset)
+                place = Place(loan.place.slot, loan.place.generation, offset)
                 self._tensors[index] = source.copy_to(loan.view[offset : offset + source.nbytes], place)
                 offset += size
 
@@ -116,10 +115,11 @@ def _lend(slab: Slab, nbytes: int, rt: Runtime, patience: float, deadline: float
     """
     if nbytes > slab.geometry.largest_bytes:
         return None
-    with contextlib.suppress(Full):
+    try:
         return slab.loan(nbytes, timeout=0)
-    if not slab.may_come(nbytes):  # other tensors of this message have them all
-        return None
+    except Full:
+        if not slab.may_come(nbytes):  # other tensors of this message have them all
+            return None
     try:
         return slab.loan(nbytes, timeout=max(0.0, patience - rt.now()))
     except Full:
