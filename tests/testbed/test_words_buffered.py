@@ -307,11 +307,12 @@ def test_a_run_that_fails_ends_with_stores_on_their_way() -> None:
         gate = rt.event()
 
         def wait() -> None:
-            try:
-                words.store(0, 1)
-                gate.wait()
-            finally:
-                words.store(1, 1)
+            words.store(0, 1)
+            with rt.region("Wait"):
+                try:
+                    gate.wait()
+                finally:
+                    words.store(1, 1)
 
         def fail() -> None:
             words.store(1, 2)
@@ -320,6 +321,46 @@ def test_a_run_that_fails_ends_with_stores_on_their_way() -> None:
         and_join(rt, wait, fail)
 
     assert str(found(scenario, memory="weak").failure).startswith("exception: ValueError: stop")
+
+
+@pytest.mark.parametrize("max_steps", range(8, 12))
+def test_a_task_that_goes_on_after_the_end_is_named_and_not_its_stores(max_steps: int) -> None:
+    """Whatever the last step was: a store, its arrival, or the fence behind it."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        words = rt.words(memoryview(bytearray(8)))
+
+        def stubborn() -> None:
+            while True:
+                try:
+                    words.store(0, 1)
+                    words.fence()
+                except BaseException:
+                    continue
+
+        rt.spawn(stubborn, name="a").join()
+
+    report = explore(scenario, memory="tso", max_steps=max_steps)
+    assert report.verdict == "inconclusive"
+    assert report.reason.startswith("Task 'a' goes on after its run has ended")
+
+
+def test_a_fence_with_nothing_to_wait_for_makes_no_other_order() -> None:
+    """Whether the store has arrived before the fence or because of it is the same to all."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        words = rt.words(memoryview(bytearray(16)))
+
+        def use() -> None:
+            words.store(0, 1)
+            words.load(1)
+            words.fence()
+            words.load(1)
+
+        and_join(rt, use, lambda: words.load(0))
+
+    reports = [explore(scenario, memory="tso", strategy=strategy) for strategy in ("depth-first", "brute-force")]
+    assert [report.traces for report in reports] == [2, 2]
 
 
 def test_time_passes_only_when_all_stores_were_seen() -> None:
