@@ -30,6 +30,7 @@ class Verdict(enum.StrEnum):
     HOLDS = "holds"  # every schedule was run, under control, and none failed
     BOUNDED = "bounded"  # none failed among those run; the bound is told
     VIOLATED = "violated"  # at least one failed; it is told which
+    ENDED_WELL = "ended well"  # a replay ran to its end, and nothing failed: one schedule, no more
     DIVERGED = "diverged"  # a replay left the trace on the code that it was recorded on; it is told where
     INCONCLUSIVE = "inconclusive"  # something was not under control; it is told what
 
