@@ -12,6 +12,7 @@ from omni_ipc.report.text import counted
 _SIGNS = {
     Verdict.HOLDS: ("✓", "bold green"),
     Verdict.BOUNDED: ("✓", "bold green"),
+    Verdict.ENDED_WELL: ("✓", "bold green"),
     Verdict.VIOLATED: ("✗", "bold red"),
     Verdict.DIVERGED: ("≠", "bold red"),
     Verdict.INCONCLUSIVE: ("?", "bold yellow"),
