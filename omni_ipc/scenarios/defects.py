@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from omni_ipc.scenarios.legacy.shared_lane import second_sender
+from omni_ipc.scenarios.legacy.shared_lane import SharingSender
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.serving.links import Delivery
 from omni_ipc.serving.messages import OutputReady, Reply
@@ -28,7 +28,7 @@ class DualWriters(Worker):
     """Lets the output thread write to the lane of the main loop."""
 
     def __init__(self, *, replies: LaneSender[Reply], outputs: LaneSender[Reply], **others: Any) -> None:
-        super().__init__(replies=replies, outputs=second_sender(replies), **others)
+        super().__init__(replies=replies, outputs=SharingSender(other=replies, own=outputs), **others)
 
 
 class UnpackOutsideLock(ResultPump):
@@ -48,7 +48,7 @@ class UnpackOutsideLock(ResultPump):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Defect:
-    """A defect of protocol.md: where it shows, and what to build the world of."""
+    """A fault of the field, put back on purpose: where it shows, and what to build the world of."""
 
     name: str
     scenario: str

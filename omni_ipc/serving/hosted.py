@@ -66,6 +66,8 @@ def _serve(control: socket.socket, data: bytes, descriptors: Sequence[int], engi
         ending.result()
         if (close := getattr(rt, "close", None)) is not None:
             close()
+        for _, error in getattr(rt, "errors", ()):  # a runtime that keeps what ended its tasks
+            raise error
         answer: Answer = Ended()
     except Exception as error:  # whatever the user's classes raise, the engine shall hear of it
         answer = Refused(wire.RemoteError.from_exception(error))

@@ -10,7 +10,6 @@ from pathlib import Path
 from omni_ipc import scenarios
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Report
-from omni_ipc.scenarios import EngineWorld, Parts, Scenario
 from omni_ipc.testbed import ControlledRuntime, Progress, explore
 
 Function = Callable[[ControlledRuntime], object]
@@ -56,14 +55,7 @@ def resolve(name: str, defect: str | None) -> tuple[Function, tuple[str, ...]]:
         return load_function(name), ()
     scenario = scenarios.find(name)
     parts = scenario.parts(defect)
-    return lambda rt: build(scenario, parts, rt).run(), scenario.transparent
-
-
-def build(scenario: Scenario, parts: Parts, rt: ControlledRuntime) -> EngineWorld:
-    """Build a scenario's world under control, with the table's state watched: it is guarded by its lock."""
-    world = scenario.world(rt, parts)
-    rt.watch(world.table, guard=world.table._lock, name="OutputTable")
-    return world
+    return lambda rt: scenario.world(rt, parts).run(), scenario.transparent
 
 
 def load_function(target: str) -> Function:
