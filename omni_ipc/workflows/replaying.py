@@ -51,7 +51,9 @@ def replay(trace: Trace, *, defect: str | None = None, on: str = On.CONTROLLED, 
         Inconclusive: not one step could be followed, or something was not under control, or did not end.
     """
     if not trace.steps:
-        raise UsageError("The trace has no steps, so there is nothing to replay. Make it anew: omni-ipc explore --save.")
+        raise UsageError(
+            "The trace has no steps, so there is nothing to replay. Make it anew: omni-ipc explore --save."
+        )
     if trace.defect is not None and trace.defect not in scenarios.DEFECTS:
         raise UnknownName("defect", trace.defect, scenarios.DEFECTS)
     if on not in list(On):
@@ -112,4 +114,6 @@ def _run_in_real_time(trace: Trace, defect: str | None, on: On, device: str) -> 
 def _from_real(run: RealRun) -> _Run:
     conducted = run.conducted
     left = f"It left the trace: {conducted.refusal}." if conducted.refusal else ""
+    if not left and not conducted.whole:
+        left = f"It left the trace: it had ended before step {conducted.followed + 1} of {conducted.of}."
     return _Run(conducted.followed, conducted.of, left, run.failure)
