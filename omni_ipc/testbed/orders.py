@@ -15,7 +15,8 @@ def signature(run: Run) -> int:
     read_level: dict[int, int] = {}
     write_level: dict[int, int] = {}
     form = []
-    for task, reads, writes in zip(run.order, run.reads[1:], run.writes[1:], strict=False):
+    for index, reads, writes in zip(run.order, run.reads[1:], run.writes[1:], strict=False):
+        task = run.keys[index]
         level = task_level.get(task, 0)
         for bit in _bits(reads | writes):
             level = max(level, write_level.get(bit, 0))

@@ -46,7 +46,7 @@ class Runner:
         self._max_steps = max_steps
         self._pool = Pool()
         self._identities = Identities()
-        self._guard = Guard()
+        self._guard = Guard(scenario)
         self._declared = declared
         self.sharing = Sharing(scenario)
 
@@ -85,6 +85,7 @@ class Runner:
         order = kernel.order[: kernel.depth]
         return Run(
             order=order,
+            keys=[task.key for task in kernel.tasks],
             reads=kernel.read_log,
             writes=kernel.write_log,
             value=kernel.tasks[0].value,

@@ -17,6 +17,7 @@ class Run:
 
     Args:
         order: index of the task that took step k.
+        keys: identity of each task by index; the same in every schedule, as the index is not.
         reads, writes: bits of the objects that were touched; item 0 before the first step, item k + 1 in step k.
         value: what the scenario returned.
         pruned: whether the strategy cut it short.
@@ -25,6 +26,7 @@ class Run:
     """
 
     order: list[int]
+    keys: list[int]
     reads: list[int]
     writes: list[int]
     value: object
