@@ -123,8 +123,8 @@ def require_scenario(scenario: object) -> None:
     except TypeError as error:
         name = getattr(scenario, "__name__", repr(scenario))
         raise UsageError(
-            f"A scenario is called with one argument, the runtime, and '{name}' cannot be: {error}. "
-            "Bind its other arguments with functools.partial."
+            f"A scenario is called with one argument, the runtime, and '{name}' cannot be: {error}. Give it one "
+            "parameter, rt; bind others with functools.partial."
         ) from None
     except ValueError:  # no signature, as of some builtins: the call itself will tell
         return
