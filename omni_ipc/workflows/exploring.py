@@ -62,8 +62,14 @@ def load_function(target: str) -> Function:
     """Import ``path/to/file.py:function``.
 
     Raises:
-        UsageError: there is no such file or function, or the file cannot be imported; says where it fails.
+        UsageError: there is no such file or function, or the file cannot be imported; says where it fails. Or Python
+            leaves out assert statements, and so what a scenario claims.
     """
+    if not __debug__:
+        raise UsageError(
+            f"Python runs with -O or PYTHONOPTIMIZE, and so without the assert statements of '{target}': whatever they "
+            "claim would hold. Run it without: env -u PYTHONOPTIMIZE omni-ipc ..."
+        )
     file, _, name = target.rpartition(":")
     path = Path(file)
     if not path.is_file():
