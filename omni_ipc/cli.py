@@ -32,6 +32,8 @@ from omni_ipc import __version__
 from omni_ipc.records import Trace, Verdict
 from omni_ipc.report.endings import ExitCode, ending_of
 from omni_ipc.report.output import Output, progress, survive_readers, table
+from omni_ipc.report.plain import cut, neutral
+from omni_ipc.report.targets import require_folder
 from omni_ipc.report.text import counted, explain, heading, render
 from omni_ipc.report.verdicts import effort, passed, sign, verdict_lines
 
@@ -89,7 +91,7 @@ def _end(command: Callable[[], int]) -> int:
             traceback.print_exc()
         code, sentence = ending_of(error)
         if sys.stderr is not None:
-            print(f"omni-ipc: {sentence}", file=sys.stderr)
+            print(f"omni-ipc: {neutral(cut(sentence))}", file=sys.stderr)
     return code
 
 
@@ -160,6 +162,8 @@ def explore(
     from omni_ipc.workflows.exploring import explore_scenario
 
     out = Output(json)
+    if save is not None:
+        require_folder(save)
     with progress(f"exploring {scenario}") as show_progress:
         report = explore_scenario(
             scenario,
@@ -236,6 +240,8 @@ def demo(
     from omni_ipc.workflows.demo import RACES, Stage, run
 
     out = Output(json)
+    if keep is not None:
+        require_folder(keep)
     done = itertools.count()
     with progress("three races") as show_progress:
         shown = run(

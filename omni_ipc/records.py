@@ -6,6 +6,7 @@ failure that the explorer found and a recording of real processes are the same t
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import enum
 import os
@@ -30,6 +31,7 @@ class Verdict(enum.StrEnum):
     HOLDS = "holds"  # every schedule was run, under control, and none failed
     BOUNDED = "bounded"  # none failed among those run; the bound is told
     VIOLATED = "violated"  # at least one failed; it is told which
+    ENDED_WELL = "ended well"  # a replay ran to its end, and nothing failed: one schedule, no more
     DIVERGED = "diverged"  # a replay left the trace on the code that it was recorded on; it is told where
     INCONCLUSIVE = "inconclusive"  # something was not under control; it is told what
 
@@ -131,7 +133,7 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
             UsageError: the file cannot be read, is empty, truncated, no trace, or of another version.
         """
         try:
-            data = path.read_bytes()
+            data = path.read_bytes().removeprefix(codecs.BOM_UTF8)  # some editors write one
         except OSError as error:
             raise UsageError(
                 f"Cannot read the trace '{path}': {error.strerror}. Give the path of a *.trace.json file."
@@ -146,8 +148,8 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
             raise UsageError(f'\'{path}\' is JSON, but no trace of omni-ipc: it lacks "format": "omni-ipc-trace".')
         if header.get("version") != TRACE_VERSION:
             raise UsageError(
-                f"The trace '{path}' has version {header.get('version')}; this omni-ipc reads version {TRACE_VERSION}. "
-                "Replay it with the omni-ipc that wrote it, or make it anew."
+                f"The trace '{path}' has version {header.get('version')!r}; this omni-ipc reads version "
+                f"{TRACE_VERSION}. Replay it with the omni-ipc that wrote it, or make it anew."
             )
         try:
             return msgspec.convert(header, cls)

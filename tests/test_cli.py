@@ -180,7 +180,9 @@ def test_a_failure_is_drawn_saved_and_replayed_by_the_command_that_is_told(omni:
     again = omni(*command)
     assert (again.code, again.err) == (1, "")
     assert again.out.startswith("✗ future_orphan with unpack_outside_lock: violated\n")
-    assert omni(*command[:2]).code == 0
+    reference = omni(*command[:2])
+    assert reference.code == 0
+    assert reference.out.startswith("✓ future_orphan: ended well\n")
 
 
 def test_a_users_own_scenario_is_explored_saved_and_replayed(omni: Omni, mine: Path) -> None:
@@ -309,6 +311,7 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("show nested.json", "The trace 'nested.json' is not whole JSON"),
         ("show other.json", "'other.json' is JSON, but no trace of omni-ipc"),
         ("show newer.json", "The trace 'newer.json' has version 99; this omni-ipc reads version 1."),
+        ("show quoted.json", "The trace 'quoted.json' has version '1'; this omni-ipc reads version 1."),
         ("show damaged.json", "The trace 'damaged.json' is damaged: "),
         ("replay truncated.json", "The trace 'truncated.json' is not whole JSON"),
         ("replay stranger.json", "There is no scenario 'split_maps'. Did you mean 'split_map'?"),
@@ -319,7 +322,11 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("show good.json --json mine.py/result.json", "Cannot write 'mine.py/result.json': "),
         ("show good.json --json .", "Cannot write '.': it is no regular file."),
         ("show good.json --json pipe", "Cannot write 'pipe': it is no regular file."),
-        ("explore future_orphan --defect unpack_outside_lock --save mine.py", "Cannot write 'mine.py/future_orphan"),
+        ("explore future_orphan --defect unpack_outside_lock --save mine.py", "Cannot write 'mine.py': Not a dir"),
+        ("check --json no/result.json", "Cannot write 'no/result.json': there is no folder 'no'. Make it: mkdir -p no"),
+        ("demo --json no/result.json", "Cannot write 'no/result.json': there is no folder 'no'."),
+        ("demo --keep mine.py", "Cannot write 'mine.py': Not a directory"),
+        ("demo --keep mine.py/deeper", "Cannot write 'mine.py/deeper': Not a directory"),
     ],
 )
 def test_a_wrong_call_is_told_in_one_sentence(words: str, sentence: str, omni: Omni, mine: Path, trace: Path) -> None:
@@ -332,6 +339,7 @@ def test_a_wrong_call_is_told_in_one_sentence(words: str, sentence: str, omni: O
         "nested.json": '{"format":' + "[" * 100_000,
         "other.json": '{"format": "something"}',
         "newer.json": data.replace('"version": 1', '"version": 99'),
+        "quoted.json": data.replace('"version": 1', '"version": "1"'),
         "damaged.json": data.replace('"origin": "explored"', '"origin": "guessed"'),
         "stranger.json": data.replace('"scenario": "future_orphan"', '"scenario": "split_maps"'),
         "broken.py": "def f(rt)\n    pass\n",
@@ -343,8 +351,64 @@ def test_a_wrong_call_is_told_in_one_sentence(words: str, sentence: str, omni: O
     ran = omni(*words.split())
     assert ran.code == 2
     assert sentence in ran.err
+    assert ran.out == ""
     assert ran.err.startswith("omni-ipc: ")
     assert ran.err.count("\n") == 1
+
+
+def test_a_wrong_target_is_told_before_the_work(omni: Omni, mine: Path) -> None:
+    """Nobody waits for a verdict that cannot be written; and no folder is made that was only looked at."""
+    for words in ("--json no/report.json", "--json .", "--save mine.py"):
+        assert omni("explore", "mine.py:endless", *words.split()).code == 2
+    assert not Path("started").exists()
+    assert not Path("no").exists()
+
+
+def test_without_asserts_no_function_of_a_user_holds(tmp_path: Path, mine: Path) -> None:
+    """Under -O its claims are not there; the scenarios of the table judge without them."""
+    for target, code in (("mine.py:twice", 2), ("future_orphan", 0)):
+        with Command("explore", target, cwd=tmp_path, env={"PYTHONOPTIMIZE": "1"}) as command:
+            ended = command.end()
+        assert ended.code == code
+        assert ended.err.startswith("omni-ipc: Python runs with -O or PYTHONOPTIMIZE, ") == bool(code)
+
+
+@pytest.mark.parametrize("words", ["check SplitMap/bug", "demo"])
+def test_without_a_temporary_folder_this_machine_is_blamed(words: str, tmp_path: Path) -> None:
+    """The system's words, and exit code 2: it is no bug of omni-ipc."""
+    no_files = ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
+    with Command(*words.split(), cwd=tmp_path, under=no_files) as command:
+        ended = command.end()
+    assert ended.code == 2
+    assert "temporary" in ended.err
+    assert "bug of omni-ipc" not in ended.err
+
+
+def test_what_others_write_does_not_command_the_terminal(omni: Omni) -> None:
+    """Escape sequences in names, messages and files are shown, and not sent."""
+    hostile = "\x1b]0;title\x07\x1b[31m\x9b31m\u202e\r"
+    Path("mine.py").write_text(f"def red(rt):\n    raise ValueError({hostile!r})\n")
+    shown = [omni("explore", "mine.py:red", "--save", ".").out, omni("show", "mine.red.trace.json").out]
+    Path("hostile.json").write_text(
+        json.dumps({"format": "omni-ipc-trace", "version": 1, "scenario": hostile, "origin": hostile, "steps": []})
+    )
+    shown.append(omni("show", "hostile.json").err)
+    assert all(not set(text) & {*"\x1b\x07\x9b\u202e\r"} for text in shown)
+    assert "␛]0;title␛[31m" in shown[1]
+
+
+def test_a_trace_with_a_byte_order_mark_is_read(omni: Omni, trace: Path) -> None:
+    """Some editors write one."""
+    Path("marked.json").write_bytes(b"\xef\xbb\xbf" + trace.read_bytes())
+    assert omni("show", "marked.json") == omni("show", trace)
+
+
+def test_a_terminal_without_columns_gets_some(omni: Omni, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """COLUMNS=0 is taken for 60."""
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = omni("show", trace)
+    monkeypatch.setenv("COLUMNS", "0")
+    assert omni("show", trace) == shown
 
 
 def test_without_java_the_command_that_brings_it_is_told(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:

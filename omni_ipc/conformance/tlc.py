@@ -6,6 +6,7 @@ not meet, and nothing appears beside the specs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import time
@@ -37,7 +38,7 @@ def run_model(model: Model, manifest: Manifest, *, toolchain: Toolchain, childre
 
     Raises:
         UsageError: a module or the cfg is broken; tells the file, the line, and TLC's first complaint.
-        EnvironmentMissing: Java cannot be started.
+        EnvironmentMissing: Java cannot be started, or there is no temporary folder.
     """
     configuration = Configuration.load(manifest.folder / model.cfg)
     files = {f"{model.module}.tla": _module_text(model, manifest), "Model.cfg": configuration.text}
@@ -69,10 +70,15 @@ def _run(
     toolchain: Toolchain,
     children: Children,
 ) -> Result:
-    with tempfile.TemporaryDirectory(prefix="omni-ipc-tlc-") as private:
-        folder = Path(private)
-        for name, text in files.items():
-            (folder / name).write_text(text)
+    with contextlib.ExitStack() as resources:
+        try:
+            folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="omni-ipc-tlc-")))
+            for name, text in files.items():
+                (folder / name).write_text(text)
+        except OSError as error:
+            raise EnvironmentMissing(
+                f"TLC needs a temporary folder: {error.strerror}.", "Name one with room: TMPDIR=DIR omni-ipc ..."
+            ) from None
         command = _command(toolchain, manifest, folder, (*model.flags, "-config", "Model.cfg", module))
         started = time.monotonic()
         try:

@@ -26,8 +26,8 @@ class Ending(NamedTuple):
     sentence: str  # one line: what follows it, such as a worker's traceback, is for those who debug
 
 
+_OURS = {errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ENOTSOCK, errno.ECHILD, errno.ESRCH}  # mistakes of a program
 _EXHAUSTED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
-_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def ending_of(error: BaseException) -> Ending:
@@ -44,8 +44,8 @@ def ending_of(error: BaseException) -> Ending:
             return Ending(ExitCode.INCONCLUSIVE, _first_line(error))
         case MemoryError():
             return Ending(ExitCode.USAGE, "This machine has no memory left. Free some, or ask for less.")
-        case OSError(errno=number) if number in _EXHAUSTED | _FORBIDDEN:
-            act = "Free some there" if number in _EXHAUSTED else "Allow it"
+        case OSError(errno=int(number)) if number not in _OURS and not isinstance(error, ConnectionError):
+            act = "Free some there" if number in _EXHAUSTED else "Mend that"
             return Ending(ExitCode.USAGE, f"This machine refuses: {error}. {act}, and run it again.")
     bug = f"A bug of omni-ipc ended this: {type(error).__name__}: {_first_line(error)} ({_place(error)})."
     return Ending(ExitCode.INCONCLUSIVE, f"{bug} Please report it with the traceback that comes with OMNI_IPC_DEBUG=1.")

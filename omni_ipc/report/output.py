@@ -14,9 +14,14 @@ from rich import box
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from omni_ipc.errors import UsageError
 from omni_ipc.records import write_atomically
+from omni_ipc.report.plain import Neutral
+from omni_ipc.report.targets import require_file
+
+_NARROWEST = 60  # columns: some environments claim to have none
 
 ShowProgress = Callable[[str, int, int | None], None]
 """Takes what is going on, how much is done, and how much there is, if that is known."""
@@ -30,7 +35,7 @@ class Output:
             what else is printed, by a user's scenario too, goes to standard error.
 
     Raises:
-        UsageError: standard output is closed, and yet machines are to read it.
+        UsageError: standard output is closed, and yet machines are to read it; or the file cannot be written.
     """
 
     def __init__(self, json: str | None) -> None:
@@ -40,17 +45,21 @@ class Output:
             if sys.stdout is None:
                 raise UsageError("Standard output is closed, so '--json -' reaches nobody. Open it, or name a file.")
             sys.stdout = sys.stderr
+        elif json is not None:
+            require_file(Path(json))
         self._console = Console(highlight=False)
+        self._console.width = max(self._console.width, _NARROWEST)
 
     @property
     def width(self) -> int:
-        """Columns of the terminal; 80 where there is none."""
+        """Columns of the terminal, at least 60; 80 where there is none."""
         return self._console.width
 
     def say(self, *parts: RenderableType) -> None:
         """Print for people; plain strings are left in one line, so that a command can be copied."""
         for part in parts:
-            self._console.print(part, markup=False, soft_wrap=isinstance(part, str))
+            words = isinstance(part, str)
+            self._console.print(Neutral(Text(str(part)) if words else part), soft_wrap=words)
 
     def write(self, command: str, exit_code: int, result: Any) -> None:
         """Write the result for machines, if they asked for one; call it last: if it fails, people know the result.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 from rich import box
 from rich.cells import cell_len
 from rich.console import Group, JustifyMethod, RenderableType
@@ -23,17 +24,20 @@ from rich.table import Table
 from rich.text import Text
 
 from omni_ipc.records import Failure, MemoryOrder, Origin, Step, Trace
+from omni_ipc.report.plain import MOST_LINES, cut
 from omni_ipc.report.rows import Gap, Row, is_region, rows_of
 
 _SEPARATOR_WIDTH = 3
+_LONGEST_FIELD = 200  # characters
 _STATE_WIDTH = 24  # enough for most changes of a state
 
 
 def heading(trace: Trace) -> Text:
     """Say what a trace is of, where it comes from, and what it violates."""
     code = f"with the defect {trace.defect}" if trace.defect else "without a defect"
-    explored = "explored" if trace.memory is MemoryOrder.SC else f"explored under {trace.memory.in_words}"
-    source = f"TLC's counterexample in {trace.model}" if trace.origin is Origin.MODEL else explored
+    source = "explored" if trace.memory is MemoryOrder.SC else f"explored under {trace.memory.in_words}"
+    if trace.origin is Origin.MODEL:
+        source = f"TLC's counterexample{f' in {trace.model}' if trace.model else ''}"
     text = Text.assemble((trace.scenario, "bold"), f" {code}: {source}, {counted(len(trace.steps), 'step')}")
     if trace.claim:
         text.append("\nviolates ").append(trace.claim, "red")
@@ -59,9 +63,11 @@ def render(trace: Trace, *, width: int, full: bool = False) -> RenderableType:
 
 def explain(failure: Failure) -> Text:
     """Say what went wrong, and below it the details: who waits for what, tracebacks."""
-    text = Text(str(failure), "bold red")
-    for line in failure.details:
-        text.append(f"\n  {line}", "not bold default")
+    text = Text(str(msgspec.structs.replace(failure, message=cut(failure.message))), "bold red")
+    for line in failure.details[:MOST_LINES]:
+        text.append(f"\n  {cut(line)}", "not bold default")
+    if (left_out := len(failure.details) - MOST_LINES) > 0:
+        text.append(f"\n  … ({counted(left_out, 'more line')}, left out here; --json tells all)", "not bold dim")
     return text
 
 
@@ -134,7 +140,7 @@ def _lane(row: Row | Gap, task: str) -> Text:
 def _action(row: Row) -> Text:
     text = Text(row.step.action, "bold" if is_region(row.step) else "")
     for name, value in row.step.fields.items():
-        text.append(f" {name}={value}", "not bold dim")
+        text.append(f" {name}={cut(str(value), _LONGEST_FIELD)}", "not bold dim")
     return text
 
 

@@ -7,11 +7,13 @@ from rich.padding import Padding
 from rich.text import Text
 
 from omni_ipc.records import Report, Verdict
+from omni_ipc.report.plain import cut
 from omni_ipc.report.text import counted
 
 _SIGNS = {
     Verdict.HOLDS: ("✓", "bold green"),
     Verdict.BOUNDED: ("✓", "bold green"),
+    Verdict.ENDED_WELL: ("✓", "bold green"),
     Verdict.VIOLATED: ("✗", "bold red"),
     Verdict.DIVERGED: ("≠", "bold red"),
     Verdict.INCONCLUSIVE: ("?", "bold yellow"),
@@ -32,7 +34,7 @@ def verdict_lines(name: str, verdict: Verdict, *reasons: str) -> RenderableType:
     """Say what became of something, and below it on what that rests."""
     mark, style = _SIGNS[verdict]
     headline = Text.assemble((mark, style), f" {name}: ", (verdict.value, style))
-    return Group(headline, *(Padding(Text(reason), (0, 0, 0, 2)) for reason in reasons))
+    return Group(headline, *(Padding(Text(cut(reason)), (0, 0, 0, 2)) for reason in reasons))
 
 
 def effort(report: Report) -> str:

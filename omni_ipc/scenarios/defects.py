@@ -9,7 +9,7 @@ from typing import Any
 from omni_ipc.scenarios.legacy.pickled_queue import PickledQueue
 from omni_ipc.scenarios.legacy.pickling import Pickled
 from omni_ipc.scenarios.legacy.pubsub import Socket
-from omni_ipc.scenarios.legacy.shared_lane import second_sender
+from omni_ipc.scenarios.legacy.shared_lane import SharingSender
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.result_link import PAUSE_S, Ends, ResultLink
 from omni_ipc.scenarios.world import CONFIG
@@ -34,7 +34,7 @@ class DualWriters(Worker):
     """Lets the output thread write to the lane of the main loop."""
 
     def __init__(self, *, replies: LaneSender[Reply], outputs: LaneSender[Reply], **others: Any) -> None:
-        super().__init__(replies=replies, outputs=second_sender(replies), **others)
+        super().__init__(replies=replies, outputs=SharingSender(other=replies, own=outputs), **others)
 
 
 class UnpackOutsideLock(ResultPump):
@@ -98,7 +98,7 @@ def _pickled(queue: PickledQueue[Reply]) -> Ends:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Defect:
-    """A defect of protocol.md: where it shows, and what to build the world of."""
+    """A fault of the field, put back on purpose: where it shows, and what to build the world of."""
 
     name: str
     scenario: str

@@ -101,7 +101,8 @@ class EngineWorld(abc.ABC):
         self.executor.start()
         self._engage()
         left = self.table.describe()
-        self.executor.shutdown()
+        if not self.executor.shutdown():
+            self._endings["worker"] = f"it did not say goodbye within {CONFIG.shutdown_timeout_s:g} s"
         self.link.join()
         endings = tuple(sorted(self._endings.items()))
         if lost := [f"{who}: {ending}" for who, ending in endings if ending != DELIVERED]:

@@ -124,7 +124,7 @@ class Runtime(Protocol):
     """The world that concurrent code runs in: native, recording, conducted or controlled."""
 
     def spawn(self, fn: Callable[..., object], *args: object, name: str) -> Task:
-        """Start ``fn(*args)`` as a task; names are unique among the living tasks of a runtime."""
+        """Start ``fn(*args)`` as a task; give each living task of a runtime a name of its own."""
 
     def lock(self) -> Lock: ...
     def rlock(self) -> Lock: ...
@@ -140,6 +140,17 @@ class Runtime(Protocol):
         """Monotonic seconds."""
 
     def sleep(self, seconds: float) -> None: ...
+
+    def watch(self, target: object, guard: Lock | Condition | None, name: str) -> None:
+        """Declare the state of an object as shared; its last words to say in a constructor, and no cost natively.
+
+        Under control each use of its fields is held against the guard from then on, and is a step of its own where
+        there is none.
+
+        Args:
+            guard: must be held wherever a field that changes is used; None if there is no lock to hold.
+            name: of the object, in messages.
+        """
 
     def region(
         self, action: str, lock: Lock | Condition | None = None, /, **fields: Field

@@ -16,7 +16,7 @@ import itertools
 import socket
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -69,6 +69,7 @@ class ConductedRuntime(NativeRuntime):
         self._lock = threading.Lock()
         self._turns: dict[int, threading.Event] = {}  # guarded by _lock
         self._free = False  # guarded by _lock
+        self.errors: list[tuple[str, BaseException]] = []  # (task, what it raised)
         self._listener = threading.Thread(target=self._listen, name="conducted", daemon=True)
         self._listener.start()
 
@@ -79,6 +80,17 @@ class ConductedRuntime(NativeRuntime):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._listener.join()
         self._connection.close()
+
+    def spawn(self, fn: Callable[..., object], *args: object, name: str) -> threading.Thread:
+        """Start a thread; what ends it with an error is kept in ``errors``, for whoever judges the run."""
+
+        def run() -> None:
+            try:
+                fn(*args)
+            except BaseException as error:
+                self.errors.append((name, error))
+
+        return super().spawn(run, name=name)
 
     def region(
         self, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field

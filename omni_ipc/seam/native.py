@@ -67,6 +67,9 @@ class NativeRuntime:
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
+    def watch(self, target: object, guard: api.Lock | api.Condition | None, name: str) -> None:
+        """Do nothing: the declaration is for those who look."""
+
     def region(
         self, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
     ) -> contextlib.AbstractContextManager[Any, bool | None]:

@@ -94,17 +94,25 @@ class Executor:
             forget=lambda: self._table.drop(output),
         )
 
-    def shutdown(self) -> None:
-        """Stop the worker, take what it still announces, and fail whatever is pending after that; bounded in time."""
+    def shutdown(self) -> bool:
+        """Stop the worker, take what it still announces, and fail whatever is pending after that; bounded in time.
+
+        Returns:
+            Whether the worker said goodbye on all its lanes within ``shutdown_timeout_s``.
+        """
+        goodbye = True
+        self._pump.expect_end()
         with self._rt.region("Executor.Stop", self._sending):
             with contextlib.suppress(PeerError):  # nobody is left to be told
                 self._requests.send(Stop())
                 self._requests.close()
         if self._pumping is not None:
             self._pumping.join(self._config.shutdown_timeout_s)
+            goodbye = not self._pumping.is_alive()
             self._results.close()
             self._pumping.join()
         self._table.close(ShutdownError("The engine has shut down. Start a new one for further work."))
+        return goodbye
 
     def _call(self, output: str, requests: tuple[str, ...], *, split: bool) -> None:
         rpc = next(self._rpcs)

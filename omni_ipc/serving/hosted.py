@@ -93,6 +93,8 @@ def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory
         ending.result()
         if (close := getattr(rt, "close", None)) is not None:
             close()
+        for _, error in getattr(rt, "errors", ()):  # a runtime that keeps what ended its tasks
+            raise error
         return Ended()
     except Exception as error:  # whatever the user's classes raise, the engine shall hear of it
         return Refused(wire.RemoteError.from_exception(error))

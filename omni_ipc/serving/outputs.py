@@ -50,6 +50,7 @@ class OutputTable:
         self._splits: dict[str, tuple[str, ...]] = {}
         self._unsplit: dict[str, Any] = {}
         self._closed: OmniError | None = None
+        rt.watch(self, self._lock, name="OutputTable")
 
     def expect_rpc(self, rpc: int) -> Future[Any]:
         """Register a call before it is sent, so that its answer finds it.

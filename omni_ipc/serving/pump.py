@@ -1,4 +1,4 @@
-"""The result pump: the one reader of what workers say, and the only thread that settles futures."""
+"""The result pump: the one reader of what workers say; it hands answers and outputs to the table."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ class ResultPump:
         self._table = table
         self._poll_s = poll_s
         self._death = death
+        self._stopping = False
+
+    def expect_end(self) -> None:
+        """Take the workers' goodbye for what was asked of them."""
+        self._stopping = True
 
     def run(self) -> None:
         """Pump until the end; whatever ends it, nothing stays pending behind it."""
@@ -53,11 +58,18 @@ class ResultPump:
             except PeerDied as error:  # of one lane: what the others still hold is taken first
                 died = self._death() or error
             except PeerClosed:
-                return died or ShutdownError("The engine has shut down. Start a new one for further work.")
+                return died or self._end()
             except OmniError as error:  # the lane is damaged: nothing that follows could be trusted
                 return error
             else:
                 self.handle(delivery)
+
+    def _end(self) -> OmniError:
+        if self._stopping:
+            return ShutdownError("The engine has shut down. Start a new one for further work.")
+        return self._death() or PeerClosed(
+            "The worker has ended without being asked to. Look at its log, and start anew."
+        )
 
     def handle(self, delivery: Delivery[Reply]) -> None:
         """Settle what one reply is about."""

@@ -7,7 +7,7 @@ requests ─► main loop ── forward() on the device ──┬─► Compute
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from omni_ipc.device.api import Device, DeviceEvent
@@ -87,8 +87,8 @@ class Worker:
 
     def _execute(self, job: Execute) -> None:
         try:
-            values = self._pipeline.forward(job.requests)
-        except Exception as error:  # the user's model may raise anything; its caller shall know
+            values = _checked(self._pipeline.forward(job.requests))
+        except BaseException as error:  # the user's model may raise anything, or exit; its caller shall know
             self._reply(ComputeFailed(job.rpc, RemoteError.from_exception(error)))
             return
         self._computed.put((job, values, self._device.record()))
@@ -118,6 +118,13 @@ class Worker:
                 self._outputs.send(OutputReady(job.output, job.split), payload)
         except Exception as error:
             self._outputs.send(OutputFailed(job.output, job.split, RemoteError.from_exception(error)))
+
+
+def _checked(values: Any) -> Sequence[Any]:
+    """Refuse what has no outputs to count, or whose items are not outputs."""
+    if isinstance(values, Mapping | str | bytes) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
+        raise TypeError(f"forward() returned a {type(values).__name__}. Let it return a list: one output a request.")
+    return values  # type: ignore[no-any-return]
 
 
 def _single(values: Sequence[Any]) -> Any:

@@ -53,7 +53,8 @@ def describe_stuck(kernel: Kernel) -> Failure:
     if main.ended:
         return _stuck(FailureKind.LEAK, kernel.living, "outlived the scenario", kernel)
     if waiting:
-        ends = {id(end): end for task in waiting if (end := _chain(task)[-1]) in waiting}
+        # The last of each chain that still waits: what it waits for may be held by one that has ended.
+        ends = {id(end): end for task in waiting for end in [link for link in _chain(task) if link in waiting][-1:]}
         return _stuck(FailureKind.LOST_WAKEUP, list(ends.values()), "and nobody is left to wake it", kernel)
     return _stuck(FailureKind.LIVELOCK, kernel.living, "time and again, and nothing else will ever happen", kernel)
 

@@ -51,7 +51,7 @@ class Runner:
         self._memory = memory
         self._pool = Pool()
         self._identities = Identities()
-        self._guard = Guard()
+        self._guard = Guard(scenario)
         self._declared = declared
         self.sharing = Sharing(scenario)
 
@@ -91,9 +91,9 @@ class Runner:
         order = kernel.order[: kernel.depth]
         return Run(
             order=order,
+            keys=[task.key for task in kernel.tasks],
             reads=kernel.read_log,
             writes=kernel.write_log,
-            keys=[task.key for task in kernel.tasks],
             value=kernel.tasks[0].value,
             failure=kernel.failure,
             pruned=kernel.pruned,
@@ -129,8 +129,8 @@ def require_scenario(scenario: object) -> None:
     except TypeError as error:
         name = getattr(scenario, "__name__", repr(scenario))
         raise UsageError(
-            f"A scenario is called with one argument, the runtime, and '{name}' cannot be: {error}. "
-            "Bind its other arguments with functools.partial."
+            f"A scenario is called with one argument, the runtime, and '{name}' cannot be: {error}. Give it one "
+            "parameter, rt; bind others with functools.partial."
         ) from None
     except ValueError:  # no signature, as of some builtins: the call itself will tell
         return

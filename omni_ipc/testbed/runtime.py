@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from omni_ipc.testbed.objects.watched import Watch
 from omni_ipc.testbed.objects.words import ControlledWords
 from omni_ipc.testbed.operations import Operation
 from omni_ipc.testbed.sharing import Sharing
+from omni_ipc.testbed.tasks import Task
 
 _NO_REGION: AbstractContextManager[Any, bool | None] = nullcontext()
 _CLOCK_READS = 100_000  # of one step, after which it is taken to wait for a time that cannot come
@@ -57,11 +57,14 @@ class ControlledRuntime:
             ValueError: a living task has that name.
         """
         kernel = self._kernel
-        if any(task.name == name for task in kernel.living):
-            raise ValueError(f"A task named '{name}' is alive. Give each living task a name of its own.")
         if self._sharing is not None:
-            self._sharing.look(fn, args, exempt=[id(watch.target) for watch in self._watches])
-        launch = functools.partial(kernel.launch, name, fn, args)
+            self._sharing.look(fn, args, watched=[watch.target for watch in self._watches])
+
+        def launch() -> Task:
+            if any(task.name == name for task in kernel.living):
+                raise ValueError(f"A task named '{name}' is alive. Give each living task a name of its own.")
+            return kernel.launch(name, fn, args)
+
         return ControlledTask(kernel, kernel.perform(Operation("task.spawn", None, launch, extra={"task": name})))
 
     def lock(self) -> ControlledLock:

@@ -5,7 +5,8 @@ conflicts on the runtime's objects and on watched ones alone. A plain list that 
 a new task can reach, by its closure, its arguments, `self` and the globals that it names, is looked through once; if
 anything in it can change, and is neither controlled nor watched, the search must leave nothing out.
 
-Not seen: state in the attributes of classes, and what tasks hand each other later, through a queue.
+Not seen: state in the attributes of classes, what tasks hand each other later, through a queue, and the inside of what
+a watched field holds, if it is used under another name.
 """
 
 from __future__ import annotations
@@ -47,16 +48,16 @@ class Sharing:
         told = list(self._found)[:_MOST_TOLD]
         return ", ".join(told) + (" and more" if len(self._found) > _MOST_TOLD else "")
 
-    def look(self, fn: Callable[..., object], args: tuple[object, ...], exempt: Collection[int]) -> None:
+    def look(self, fn: Callable[..., object], args: tuple[object, ...], watched: Collection[object]) -> None:
         """Look through what a new task can reach.
 
         Args:
-            exempt: ids of the objects that are watched.
+            watched: objects that need no look, because their use is seen.
         """
         code = _code(fn)
         if code is None or code not in self._seen:
             self._seen |= {code} if code is not None else set()
-            search = _Search(set(exempt), self._outer)
+            search = _Search({id(target) for target in watched}, self._outer)
             self._found.update(dict.fromkeys(search.run([("its function", fn), *(("an argument", a) for a in args)])))
 
 
@@ -74,7 +75,7 @@ class _Search:
             if id(value) in self._visited:
                 continue
             self._visited.add(id(value))
-            if _can_change(value):
+            if can_change(value):
                 yield f"{name} ({_kind(value)})"
                 continue
             if isinstance(value, FunctionType):
@@ -126,7 +127,7 @@ def _content(variable: str, cell: CellType) -> Iterator[tuple[str, object]]:
         return
 
 
-def _can_change(value: object) -> bool:
+def can_change(value: object) -> bool:
     """Tell whether a value is state: a container, an iterator, or an object of a Python class that is not frozen."""
     kind: Any = type(value)
     if isinstance(value, (*_NO_STATE, *_VALUES)) or kind.__module__.startswith(_NO_STATE_ROOMS):

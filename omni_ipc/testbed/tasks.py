@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent, greenlet
 
+from omni_ipc.errors import UsageError
 from omni_ipc.testbed.operations import Operation, always
 
 if TYPE_CHECKING:
@@ -105,11 +107,24 @@ def _run_task(kernel: Kernel, task: Task) -> Callable[[], object]:
     """Run a task to its end, and return what resumes the next one."""
     try:
         task.value = task.fn(*task.args)
+        _require_run(task)
     except RunEnded:
         pass
     except BaseException as error:
         kernel.task_raised(task, error)
     return kernel.leave(task)
+
+
+def _require_run(task: Task) -> None:
+    """Refuse what only looks like a function that has run: its body has not."""
+    if inspect.isawaitable(task.value) or inspect.isgenerator(task.value) or inspect.isasyncgen(task.value):
+        kind = type(task.value).__name__
+        if inspect.iscoroutine(task.value):
+            task.value.close()
+        raise UsageError(
+            f"Task '{task.name}' returned a {kind}: its body was never run, because its function is asynchronous, or "
+            "yields. Give a plain function; run the body in it."
+        )
 
 
 class Pool:

@@ -1,124 +1,151 @@
 """The guard: names what a scenario uses that is not under control, and ends steps that block for real.
 
-It reacts only to code under test that runs as a controlled task. What was imported by name before the exploration
-(``from time import sleep``), and what C code does, it cannot see; a step that blocks for good it ends all the same, as
-long as the exploration runs in the main thread.
+It reacts only to code under test that runs as a controlled task, and reacts *instead of* what was called: a scenario
+can neither end nor double the process that explores it. It does not see what C code does, what objects keep that were
+made before the exploration (``self.clock = time.monotonic``), and ``datetime.now()``; see `primitives` and `bindings`.
+A step that blocks for good it ends all the same, as long as the exploration runs in the main thread.
 """
 
 from __future__ import annotations
 
-import concurrent.futures
 import functools
-import queue
-import random
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import PurePath
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
-from omni_ipc.errors import Inconclusive
+from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.testbed.bindings import Undo, rebind
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.primitives import PRIMITIVES, Primitive
+from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.watchdog import Watchdog
-from omni_ipc.testbed.where import is_stdlib, locate
+from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 _TRUSTED = frozenset({"numpy", "msgspec", "torch", "greenlet"})  # keep locks and clocks of their own, and to themselves
-
-_CLOCK = "Take the time from the runtime: rt.now()."
-_LOCK = "Take it from the runtime: rt.lock(), rt.rlock()."
-_CHANCE = "Draw from a random.Random(seed) of the scenario's own."
-
-_PRIMITIVES: tuple[tuple[Any, str, str, str], ...] = (
-    (time, "sleep", "time.sleep()", "Use rt.sleep()."),
-    *((time, name, f"time.{name}()", _CLOCK) for name in ("time", "time_ns", "monotonic", "monotonic_ns")),
-    *((time, name, f"time.{name}()", _CLOCK) for name in ("perf_counter", "perf_counter_ns")),
-    (threading, "Lock", "a real threading.Lock", _LOCK),
-    (threading, "RLock", "a real threading.RLock", _LOCK),
-    (threading.Condition, "__init__", "a real threading.Condition", "Use rt.condition()."),
-    (threading.Event, "__init__", "a real threading.Event", "Use rt.event()."),
-    (threading.Semaphore, "__init__", "a real threading.Semaphore", "Use rt.semaphore()."),
-    (threading.BoundedSemaphore, "__init__", "a real threading.BoundedSemaphore", "Use rt.semaphore()."),
-    (threading.Barrier, "__init__", "a real threading.Barrier", "Build it of rt.condition()."),
-    (threading.Thread, "start", "a real thread", "Use rt.spawn()."),
-    (queue.Queue, "__init__", "a real queue.Queue", "Use rt.queue()."),
-    (queue, "SimpleQueue", "a real queue.SimpleQueue", "Use rt.queue()."),
-    (concurrent.futures.Future, "__init__", "a real concurrent.futures.Future", "Use rt.future()."),
-    *(
-        (random, name, f"random.{name}()", _CHANCE)
-        for name in (
-            "random",
-            "randint",
-            "randrange",
-            "choice",
-            "choices",
-            "sample",
-            "shuffle",
-            "uniform",
-            "getrandbits",
-        )
-    ),
-)
-_ALWAYS_OURS = frozenset({"a real thread"})  # whoever in the standard library starts it, it is the code under test's
+_ROOM = __name__.rpartition(".")[0]
 
 
 class Guard:
     """Replaces the primitives by ones that tell, while it is open.
 
+    What is replaced belongs to the process: guards may be nested in one thread, and not open in two at a time.
+
+    Args:
+        scenario: what is explored.
+
     Attributes:
         kernel: the run that is guarded now.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, scenario: object = None) -> None:
         self.kernel: Kernel | None = None
-        self._thread = 0
-        self._saved: list[tuple[Any, str, Any]] = []
-        self._watchdog = Watchdog(self)
-        self._interrupt: Any = None
+        self._scenario = scenario
 
     def __enter__(self) -> Guard:
-        self._thread = threading.get_ident()
-        for owner, name, title, remedy in _PRIMITIVES:
-            original = getattr(owner, name)
-            self._saved.append((owner, name, original))
-            setattr(owner, name, self._telling(original, title, remedy))
-        if threading.current_thread() is threading.main_thread():
-            self._watchdog.start()
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                self._interrupt = signal.signal(signal.SIGINT, self._on_interrupt)
+        _process.open(self)
+        try:
+            _process.bind(self._scenario)
+        except BaseException:
+            _process.close(self)
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._interrupt is not None:
-            signal.signal(signal.SIGINT, self._interrupt)
-            self._interrupt = None
-        self._watchdog.stop()
-        while self._saved:
-            owner, name, original = self._saved.pop()
-            setattr(owner, name, original)
+        _process.close(self)
+
+    def runs(self) -> bool:
+        """Tell whether a task of its run runs now."""
+        return self.kernel is not None and self.kernel.current is not self.kernel.outside
+
+
+class _Process:
+    """What is changed in this process while a guard is open: primitives, the timer, and the answer to Ctrl-C."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread = 0
+        self._open: list[Guard] = []
+        self._undo: list[Undo] = []
+        self._replacements: dict[int, Callable[..., Any]] = {}
+        self._watchdog = Watchdog(self.running)
+
+    def open(self, guard: Guard) -> None:
+        """Add a guard; the first one changes the process.
+
+        Raises:
+            UsageError: another thread explores.
+        """
+        with self._lock:
+            if self._open and self._thread != threading.get_ident():
+                raise UsageError(
+                    "Another thread of this process explores already, and an exploration replaces clocks and locks of "
+                    "the whole process. Let one end before the other begins, or use two processes."
+                )
+            self._thread = threading.get_ident()
+            self._open.append(guard)
+        if len(self._open) > 1:
+            return
+        for primitive in PRIMITIVES:
+            self._replace(primitive)
+        if threading.current_thread() is threading.main_thread():
+            self._watchdog.start()
+            self._undo.append(self._watchdog.stop)
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                before = signal.signal(signal.SIGINT, self._on_interrupt)
+                self._undo.append(lambda: signal.signal(signal.SIGINT, before))
+
+    def bind(self, scenario: object) -> None:
+        """Replace also what code under test has bound by name."""
+        self._undo += rebind(_modules_under_test(), scenario, self._replacements)
+
+    def close(self, guard: Guard) -> None:
+        """Remove a guard; with the last one, the process becomes what it was."""
+        if self._open == [guard]:
+            while self._undo:
+                self._undo.pop()()
+            self._replacements.clear()
+        with self._lock:
+            self._open.remove(guard)
 
     def running(self) -> Kernel | None:
-        """Return the run in which a task runs now, in this thread."""
-        kernel = self.kernel
-        if kernel is None or kernel.current is kernel.outside or threading.get_ident() != self._thread:
+        """Return the innermost run of which a task runs now, in this thread."""
+        if threading.get_ident() != self._thread or self._watchdog.handing_over:
             return None
-        return kernel
+        return next((guard.kernel for guard in reversed(self._open) if guard.runs()), None)
 
-    def _telling(self, original: Callable[..., Any], title: str, remedy: str) -> Callable[..., Any]:
+    def _replace(self, primitive: Primitive) -> None:
+        owner = primitive.find()
+        if owner is None:
+            return
+        own = primitive.name in vars(owner)  # a class may have it from its base
+        original = getattr(owner, primitive.name)
+        telling = self._telling(original, primitive)
+        if isinstance(owner, ModuleType):
+            self._replacements.setdefault(id(original), telling)
+        setattr(owner, primitive.name, telling)
+        self._undo.append(
+            functools.partial(setattr, owner, primitive.name, original)
+            if own
+            else functools.partial(delattr, owner, primitive.name)
+        )
+
+    def _telling(self, original: Callable[..., Any], primitive: Primitive) -> Callable[..., Any]:
         @functools.wraps(original)
-        def primitive(*args: Any, **options: Any) -> Any:
+        def telling(*args: Any, **options: Any) -> Any:
             kernel = self.running()
-            if kernel is not None and not kernel.over:
-                frame = _user(sys._getframe(1), through_stdlib=title in _ALWAYS_OURS)
+            if kernel is not None and (primitive.fatal or not kernel.over) and primitive.when(args):
+                frame = _user(sys._getframe(1), deep=primitive.deep)
                 if frame is not None:
-                    _object(kernel, title, frame, remedy)
+                    _object(kernel, primitive, frame)
             return original(*args, **options)
 
-        return primitive
+        return telling
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         """End the run at its next point, so that no code under test takes Ctrl-C for an error of its own."""
@@ -128,11 +155,31 @@ class Guard:
         kernel.interrupt(KeyboardInterrupt())
 
 
-def _user(frame: FrameType | None, *, through_stdlib: bool) -> FrameType | None:
+_process = _Process()
+
+
+def _modules_under_test() -> Iterator[tuple[ModuleType, bool]]:
+    """Give modules that may be under test, and whether they are written here, and not installed."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.partition(".")[0] in _TRUSTED or file is None or not isinstance(module, ModuleType):
+            continue
+        if not (is_stdlib(file) or is_ours(file)):
+            yield module, not _is_installed(file)
+
+
+@functools.cache
+def _is_installed(file: str) -> bool:
+    return not {"site-packages", "dist-packages"}.isdisjoint(PurePath(file).parts)
+
+
+def _user(frame: FrameType | None, *, deep: bool) -> FrameType | None:
     """Return the caller of a primitive if it is code under test."""
-    while through_stdlib and frame is not None and is_stdlib(frame.f_code.co_filename):
+    while deep and frame is not None and is_stdlib(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None or is_stdlib(frame.f_code.co_filename) or _is_trusted(frame.f_code.co_filename):
+        return None
+    if frame.f_globals.get("__name__", "").startswith(_ROOM):  # a guard inside of another one's run
         return None
     return frame
 
@@ -143,7 +190,12 @@ def _is_trusted(file: str) -> bool:
     return "site-packages" in parts and parts[parts.index("site-packages") + 1] in _TRUSTED
 
 
-def _object(kernel: Kernel, title: str, frame: FrameType, remedy: str) -> None:
+def _object(kernel: Kernel, primitive: Primitive, frame: FrameType) -> None:
+    if kernel.over:
+        raise RunEnded
     kernel.stop(
-        Inconclusive(f"Task '{kernel.current.name}' used {title} at {locate(frame)}: it is not under control. {remedy}")
+        Inconclusive(
+            f"Task '{kernel.current.name}' used {primitive.title} at {locate(frame)}: "
+            f"it is not under control. {primitive.remedy}"
+        )
     )

@@ -7,16 +7,15 @@ import signal
 from collections.abc import Callable
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omni_ipc.errors import Inconclusive
+from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
-if TYPE_CHECKING:
-    from omni_ipc.testbed.uncontrolled import Guard
-
 STALL_S = 5.0  # after which a step counts as blocked
+_LOOKS = 10  # in that time
 
 
 class Watchdog:
@@ -24,12 +23,19 @@ class Watchdog:
 
     It borrows SIGALRM and the real-time timer of the process, and gives both back; a timer that somebody else had set
     (as test runners do) fires in time.
+
+    Args:
+        running: gives the run of which a task runs now.
+
+    Attributes:
+        handing_over: somebody else's handler runs, and is no code under test.
     """
 
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
+    def __init__(self, running: Callable[[], Kernel | None]) -> None:
+        self._running = running
+        self.handing_over = False
         self._seen: tuple[object, int] | None = None
-        self._unchanged = 0
+        self._since = 0.0  # when that was seen first
         self._handler: Any = None
         self._due: float | None = None
         self._interval = 0.0
@@ -37,7 +43,7 @@ class Watchdog:
     def start(self) -> None:
         """Begin to watch; only in the main thread."""
         self._handler = signal.signal(signal.SIGALRM, self._tick)
-        delay, self._interval = signal.setitimer(signal.ITIMER_REAL, STALL_S / 2, STALL_S / 2)
+        delay, self._interval = signal.setitimer(signal.ITIMER_REAL, STALL_S / _LOOKS, STALL_S / _LOOKS)
         self._due = monotonic() + delay if delay > 0 else None
 
     def stop(self) -> None:
@@ -51,14 +57,14 @@ class Watchdog:
         self._handler = self._seen = None
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
-        kernel = self._guard.running()
+        kernel = self._running()
         if self._due is not None and monotonic() >= self._due:
             self._due = monotonic() + self._interval if self._interval else None
             self._hand_over(number, frame)
         seen = None if kernel is None else (kernel, kernel.depth)
-        self._unchanged = self._unchanged + 1 if seen == self._seen else 0
-        self._seen = seen
-        if kernel is not None and self._unchanged >= 2:
+        if seen != self._seen:
+            self._seen, self._since = seen, monotonic()
+        elif kernel is not None and monotonic() - self._since >= STALL_S:
             kernel.interrupt(Inconclusive(_describe(kernel.current.name, frame)))
             raise RunEnded
 
@@ -67,7 +73,8 @@ class Watchdog:
         handler: Callable[[int, FrameType | None], object] | Any = self._handler
         if not callable(handler):
             return
-        kernel = self._guard.running()
+        kernel = self._running()
+        self.handing_over = True
         try:
             handler(number, frame)
         except BaseException as error:
@@ -75,6 +82,8 @@ class Watchdog:
                 raise
             kernel.interrupt(error)
             raise RunEnded from None
+        finally:
+            self.handing_over = False
 
 
 def _describe(task: str, frame: FrameType | None) -> str:
@@ -82,7 +91,7 @@ def _describe(task: str, frame: FrameType | None) -> str:
         frame = frame.f_back
     line = "" if frame is None else linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
     return (
-        f"Task '{task}' has not come to a point for {STALL_S:g} s of real time, at {locate(frame)}"
+        f"Task '{task}' has not come to a point for over {STALL_S:g} s of real time, at {locate(frame)}"
         f"{f' (`{line}`)' if line else ''}: it blocks on something that is not under control, or computes for long. "
         "Take locks, queues, futures and the clock from the runtime: rt.lock(), rt.queue(), rt.future(), rt.sleep()."
     )

@@ -47,11 +47,12 @@ def locate_here() -> str | None:
 
 
 def locate_error(trace: TracebackType | None) -> str | None:
-    """Name the line of the code under test at which an exception was raised."""
+    """Name the line of the code under test at which an exception was raised, or which called what raised it."""
     place = None
     while trace is not None:
-        if not is_ours(trace.tb_frame.f_code.co_filename):
-            place = _text(trace.tb_frame, trace.tb_lineno)
+        file = trace.tb_frame.f_code.co_filename
+        if place is None or not (is_ours(file) or is_stdlib(file)):
+            place = None if is_ours(file) else _text(trace.tb_frame, trace.tb_lineno)
         trace = trace.tb_next
     return place
 

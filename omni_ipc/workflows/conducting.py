@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from omni_ipc.errors import EnvironmentMissing, Inconclusive, OmniError
 from omni_ipc.records import Failure, FailureKind, Step
 from omni_ipc.scenarios import Launch, OutputsLost, Parts, Scenario
 from omni_ipc.scenarios.world import WorkerLink
-from omni_ipc.seam.api import Future, Runtime
+from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.conducted import ConductedRuntime
 from omni_ipc.serving.host import WorkerHost, WorkerSpec
 from omni_ipc.workflows.conductor import Conducted, Conductor
@@ -90,38 +91,36 @@ def _conduct(
 ) -> RealRun:
     schedule = [step for step in steps if (step.task, step.action) in vocabulary]
     with Conductor(schedule, patience_s=PATIENCE_S) as conductor:
-        rt = ConductedRuntime(conductor.connect(), vocabulary)
-        start = rt.now()
-        ending: Future[Failure | None] = rt.future()
-        rt.spawn(_run_into, ending, run, rt, conductor, name="main")
-        try:
-            failure = ending.result(LONGEST_RUN_S)
-        except TimeoutError:
+        with _runtime(conductor, vocabulary) as rt:
+            start = rt.now()
+            main = rt.spawn(run, rt, conductor, name="main")
+            main.join(LONGEST_RUN_S)
+            seconds = rt.now() - start
+        if main.is_alive():
             raise Inconclusive(
                 f"The run did not end within {LONGEST_RUN_S:g} s: a task waits without a bound. "
                 "Give its wait a timeout, or look for it under control: omni-ipc explore."
-            ) from None
-        finally:
-            rt.close()
-        return RealRun(conductor.outcome(), failure, rt.now() - start)
+            )
+    return RealRun(conductor.outcome(), _judge(rt.errors), seconds)
 
 
-def _run_into(
-    ending: Future[Failure | None],
-    run: Callable[[ConductedRuntime, Conductor], object],
-    rt: ConductedRuntime,
-    conductor: Conductor,
-) -> None:
+@contextlib.contextmanager
+def _runtime(conductor: Conductor, vocabulary: Vocabulary) -> Iterator[ConductedRuntime]:
+    rt = ConductedRuntime(conductor.connect(), vocabulary)
     try:
-        run(rt, conductor)
-    except OmniError as error:  # the machinery's, not the scenario's
-        ending.set_exception(error)
-    except OutputsLost as lost:
-        ending.set_result(Failure(FailureKind.EXCEPTION, str(lost)))
-    except Exception as error:
-        ending.set_result(Failure(FailureKind.EXCEPTION, f"{type(error).__name__}: {error}"))
-    else:
-        ending.set_result(None)
+        yield rt
+    finally:
+        rt.close()
+
+
+def _judge(errors: Sequence[tuple[str, BaseException]]) -> Failure | None:
+    """Make a failure of what the first task raised; the machinery's own errors are raised here."""
+    for task, error in errors:
+        if isinstance(error, OmniError):
+            raise error
+        kind = "" if isinstance(error, OutputsLost) else f"{type(error).__name__}: "
+        return Failure(FailureKind.EXCEPTION, f"{kind}{error}", task=task)
+    return None
 
 
 def _launch_on(host: WorkerHost, device: str, conductor: Conductor, vocabulary: Vocabulary) -> Launch:

@@ -89,15 +89,22 @@ class Conductor:
         return Conducted(self._followed, len(self._steps), self._refusal)
 
     def _conduct(self) -> None:
-        while not self._stopped:
-            bounded = self._begun and not self._free
-            ready = self._selector.select(self._patience_s if bounded else None)
+        while True:
+            ready = self._selector.select(self._limit())
             for key, _ in ready:
                 hear: Callable[[], None] = key.data
                 hear()
             if not ready:
+                if self._stopped:
+                    return
                 self._give_up()
             self._let_next_go()
+
+    def _limit(self) -> float | None:
+        """Seconds to wait for news; once stopped, only what was said already is heard."""
+        if self._stopped:
+            return 0
+        return self._patience_s if self._begun and not self._free else None
 
     def _hear_bell(self) -> None:
         self._bell.recv(64)

@@ -110,7 +110,7 @@ def run(*, keep: Path | None = None, progress: Progress = lambda *_: None) -> De
 class Shown(msgspec.Struct, frozen=True):
     """What a stage gives: one side must fail, the other must not."""
 
-    brief: str
+    brief: str  # if both came as they must
     defect: tuple[bool, str]  # whether it came as it must, and a sentence
     reference: tuple[bool, str]
 
@@ -120,11 +120,15 @@ def _cell(race: str, stage: Stage, show: Callable[[], Shown]) -> Cell:
         shown = show()
     except OmniError as error:  # this stage could not be carried out; the others still can
         return Cell(race, stage, False, type(error).__name__, (str(error),))
+    complaints = [
+        *([] if shown.defect[0] else ["the defect does not show"]),
+        *([] if shown.reference[0] else ["the reference fails"]),
+    ]
     return Cell(
         race=race,
         stage=stage,
-        expected=shown.defect[0] and shown.reference[0],
-        brief=shown.brief,
+        expected=not complaints,
+        brief="; ".join(complaints) or shown.brief,
         detail=(f"defect: {shown.defect[1]}", f"reference: {shown.reference[1]}"),
     )
 

@@ -135,7 +135,7 @@ def _shared_memory() -> Finding:
 
 def _memory() -> Finding:
     limit, available = memory_limit_bytes(), available_bytes()
-    found = f"{_mib(available)} available, control group allows {_mib(limit)}"
+    found = f"{_mib(available)} available, control group sets {_mib(limit)}"
     if min(limit or _LITTLE_BYTES, available or _LITTLE_BYTES) < _LITTLE_BYTES:
         return Finding("memory", Health.DEGRADED, found, "omni-ipc check --jobs 1 (a run of TLC takes up to 1 GiB)")
     return Finding("memory", Health.OK, found)

@@ -9,7 +9,6 @@ from omni_ipc.conformance.replay import Followed, follow
 from omni_ipc.records import Failure, Trace
 from omni_ipc.scenarios import EngineWorld, Parts, Scenario
 from omni_ipc.testbed import ControlledRuntime, Offer, ScheduleFailed, Stepper
-from omni_ipc.workflows.exploring import build
 
 
 def follow_model(trace: Trace, scenario: Scenario, parts: Parts) -> Followed:
@@ -54,5 +53,5 @@ class _DrivenWorld:
         return None
 
     def _run(self, rt: ControlledRuntime) -> object:
-        self._world = build(self._scenario, self._parts, rt)
+        self._world = self._scenario.world(rt, self._parts)
         return self._world.run()

@@ -10,7 +10,6 @@ from pathlib import Path
 from omni_ipc import scenarios
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import MemoryOrder, Report
-from omni_ipc.scenarios import EngineWorld, Parts, Scenario
 from omni_ipc.testbed import ControlledRuntime, Progress, explore
 
 Function = Callable[[ControlledRuntime], object]
@@ -58,22 +57,21 @@ def resolve(name: str, defect: str | None) -> tuple[Function, tuple[str, ...]]:
         return load_function(name), ()
     scenario = scenarios.find(name)
     parts = scenario.parts(defect)
-    return lambda rt: build(scenario, parts, rt).run(), scenario.transparent
-
-
-def build(scenario: Scenario, parts: Parts, rt: ControlledRuntime) -> EngineWorld:
-    """Build a scenario's world under control, with the table's state watched: it is guarded by its lock."""
-    world = scenario.world(rt, parts)
-    rt.watch(world.table, guard=world.table._lock, name="OutputTable")
-    return world
+    return lambda rt: scenario.world(rt, parts).run(), scenario.transparent
 
 
 def load_function(target: str) -> Function:
     """Import ``path/to/file.py:function``.
 
     Raises:
-        UsageError: there is no such file or function, or the file cannot be imported; says where it fails.
+        UsageError: there is no such file or function, or the file cannot be imported; says where it fails. Or Python
+            leaves out assert statements, and so what a scenario claims.
     """
+    if not __debug__:
+        raise UsageError(
+            f"Python runs with -O or PYTHONOPTIMIZE, and so without the assert statements of '{target}': whatever they "
+            "claim would hold. Run it without: env -u PYTHONOPTIMIZE omni-ipc ..."
+        )
     file, _, name = target.rpartition(":")
     path = Path(file)
     if not path.is_file():

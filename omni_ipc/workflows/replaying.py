@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from omni_ipc import scenarios
-from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.errors import Inconclusive, UnknownName, UsageError
 from omni_ipc.records import Failure, Origin, Trace, Verdict
 from omni_ipc.serving.host import WorkerHost
 from omni_ipc.testbed import replay as replay_explored
@@ -39,27 +39,35 @@ class Replayed(msgspec.Struct, frozen=True):
 def replay(trace: Trace, *, defect: str | None = None, on: str = On.CONTROLLED, device: str = "cpu") -> Replayed:
     """Replay a trace against the reference, or with a defect put back.
 
-    Where the code refuses a step, the rest runs on to its end. A failure is "violated". If it ended well, and the code
-    is not what the trace was recorded on, the race is ruled out: "holds". The code that it was recorded on must follow
-    it: "diverged". In real time a refused step is "inconclusive": the order that was to be tried was not.
+    Where the code refuses a step, the rest runs on to its end. A failure is "violated", whatever ended well "ended
+    well"; but the code that the trace was recorded on must follow it, else it "diverged". In real time a refused step
+    is "inconclusive": the order that was to be tried was not.
 
     Args:
         device: where the worker computes, if ``on`` is "processes": "cpu" or "cuda".
 
     Raises:
         UsageError: the scenario, the defect, ``on`` or the device is wrong.
-        Inconclusive: something was not under control, or did not end.
+        Inconclusive: not one step could be followed, or something was not under control, or did not end.
     """
+    if not trace.steps:
+        raise UsageError(
+            "The trace has no steps, so there is nothing to replay. Make it anew: omni-ipc explore --save."
+        )
+    if trace.defect is not None and trace.defect not in scenarios.DEFECTS:
+        raise UnknownName("defect", trace.defect, scenarios.DEFECTS)
     if on not in list(On):
         raise UnknownName("place to replay on", on, list(On))
     if on == On.CONTROLLED:
         run = _run_controlled(trace, defect)
-        when_left = Verdict.DIVERGED if defect == trace.defect else Verdict.HOLDS
+        when_left = Verdict.DIVERGED if defect == trace.defect else Verdict.ENDED_WELL
     else:
         run = _from_real(_run_in_real_time(trace, defect, On(on), device))
         when_left = Verdict.INCONCLUSIVE
+    if run.followed == 0 and run.left and not run.failure:
+        raise Inconclusive(f"Not one step could be followed. {run.left} Is it a trace of another scenario?")
     return Replayed(
-        verdict=Verdict.VIOLATED if run.failure else when_left if run.left else Verdict.HOLDS,
+        verdict=Verdict.VIOLATED if run.failure else when_left if run.left else Verdict.ENDED_WELL,
         on=On(on),
         followed=run.followed,
         of=run.of,
@@ -107,4 +115,6 @@ def _run_in_real_time(trace: Trace, defect: str | None, on: On, device: str) -> 
 def _from_real(run: RealRun) -> _Run:
     conducted = run.conducted
     left = f"It left the trace: {conducted.refusal}." if conducted.refusal else ""
+    if not left and not conducted.whole:
+        left = f"It left the trace: it had ended before step {conducted.followed + 1} of {conducted.of}."
     return _Run(conducted.followed, conducted.of, left, run.failure)

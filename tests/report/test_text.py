@@ -156,6 +156,21 @@ def test_a_trace_without_steps_shows_its_failure() -> None:
     assert _drawn(trace, width=60) == "exception: ValueError: mine\n"
 
 
+def test_a_text_without_end_is_cut() -> None:
+    """What is left out is counted; place and beginning stay."""
+    failure = Failure(FailureKind.EXCEPTION, "m" * 5_000_000, "main", "mine.py:2 in f", ("d\n" * 900,) + ("e",) * 900)
+    drawn = _drawn(Trace(version=1, scenario="s", origin=Origin.EXPLORED, steps=(), failure=failure), width=60)
+    assert drawn.count("\n") < 150
+    for told in ("4,998,000 more", "1,721 more", "861 more lines", "(task main, mine.py:2 in f)"):
+        assert told in " ".join(drawn.split()), told
+
+
+def test_a_long_field_is_cut() -> None:
+    """A step takes a few lines, whatever it was given."""
+    steps = (Step("main", "Main.Put", {"item": "x" * 100_000}),)
+    assert _drawn(Trace(version=1, scenario="s", origin=Origin.EXPLORED, steps=steps), width=60).count("\n") < 20
+
+
 def test_the_heading_says_what_the_trace_is_of() -> None:
     """Scenario, defect, origin and claim are told."""
     assert heading(RACE).plain == "future_orphan with the defect unpack_outside_lock: explored, 4 steps"
@@ -171,6 +186,8 @@ def test_the_heading_says_what_the_trace_is_of() -> None:
         "split_map without a defect: TLC's counterexample in SplitMap/bug/late_split_map, 1 step\n"
         "violates NoStrandedOutputInv"
     )
+    nameless = Trace(version=1, scenario="mine", origin=Origin.MODEL, steps=())
+    assert heading(nameless).plain == "mine without a defect: TLC's counterexample, 0 steps"
 
 
 def test_words_that_look_like_markup_are_shown_as_they_are() -> None:

@@ -16,6 +16,7 @@ from omni_ipc.report.verdicts import effort, sign, verdict_lines
     [
         (Verdict.HOLDS, "✓ split_map: holds"),
         (Verdict.BOUNDED, "✓ split_map: bounded"),
+        (Verdict.ENDED_WELL, "✓ split_map: ended well"),
         (Verdict.VIOLATED, "✗ split_map: violated"),
         (Verdict.DIVERGED, "≠ split_map: diverged"),
         (Verdict.INCONCLUSIVE, "? split_map: inconclusive"),

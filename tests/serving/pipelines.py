@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,10 @@ class Choosy:
     def forward(self, requests: Sequence[str]) -> list[Any]:
         if "raise" in requests:
             raise RuntimeError("out of memory")
+        if "exit" in requests:
+            sys.exit(3)
+        if "dict" in requests:
+            return {request: np.zeros(1) for request in requests}  # type: ignore[return-value]
         if "object" in requests:
             return [object() for _ in requests]
         outputs = [np.full(3, len(request)) for request in requests]

@@ -59,7 +59,7 @@ def test_one_process_runs_workers_one_after_another(host: WorkerHost) -> None:
         executor = executor_over(worker)
         outputs = executor.execute_batch("b", ["x", "yy"])
         assert [result_of(executor, output).tolist() for output in outputs] == [[1, 1, 1], [2, 2, 2]], round_
-        executor.shutdown()
+        assert executor.shutdown(), "the worker says goodbye on both lanes"
         worker.join()
     assert host.pid == pid
     assert host.death() is None
@@ -71,6 +71,10 @@ def test_each_misfortune_reaches_its_own_caller_and_the_worker_goes_on(host: Wor
     executor = executor_over(worker)
     with pytest.raises(PeerFailed, match="RuntimeError: out of memory"):
         executor.execute("a", "raise")
+    with pytest.raises(PeerFailed, match="SystemExit: 3"):
+        executor.execute("e", "exit")
+    with pytest.raises(PeerFailed, match=r"forward\(\) returned a dict. Let it return a list"):
+        executor.execute_batch("d", ["dict", "x"])
     executor.execute("o", "object")
     with pytest.raises(PeerFailed, match="which cannot travel"):
         result_of(executor, "o")

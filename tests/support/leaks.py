@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -58,8 +59,11 @@ def _threads() -> Resources:
 
 
 def _children() -> Resources:
-    tasks = Path("/proc/self/task").glob("*/children")
-    return {(_CHILD, pid) for task in tasks for pid in task.read_text().split()}
+    found = set()
+    for task in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
+            found |= {(_CHILD, pid) for pid in task.read_text().split()}
+    return found
 
 
 def _command(pid: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import queue
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from omni_ipc.records import FailureKind
+from omni_ipc.records import FailureKind, Verdict
 from omni_ipc.testbed import ControlledRuntime, explore
 from tests.testbed.kernels import and_join, found, philosophers
 
@@ -341,3 +343,50 @@ def test_a_scenario_that_raises_at_once_is_a_failure() -> None:
     report = found(scenario)
     assert report.trace is not None
     assert report.trace.steps == ()
+
+
+def test_a_lock_that_a_task_took_with_it_is_told() -> None:
+    """A task ends with a lock in hand: who waits for it is a lost wake-up, and the one that has left is named."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        lock = rt.lock()
+        rt.spawn(lock.acquire, name="leaver").join()
+        lock.acquire()
+
+    failure = explore(scenario).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.LOST_WAKEUP
+    assert "'leaver'" in failure.message
+
+
+async def _asynchronous(rt: ControlledRuntime) -> None:
+    raise AssertionError("never run")
+
+
+def _yielding(rt: ControlledRuntime) -> Iterator[None]:
+    yield
+
+
+def _with_asynchronous_task(rt: ControlledRuntime) -> None:
+    rt.spawn(_asynchronous, rt, name="task").join()
+
+
+@pytest.mark.parametrize("scenario", [_asynchronous, _yielding, _with_asynchronous_task])
+def test_what_only_looks_like_a_function_that_ran_is_refused(scenario: Callable[[ControlledRuntime], object]) -> None:
+    """A coroutine or a generator has not run its body: that is told, and never "holds"."""
+    report = explore(scenario)
+    assert report.verdict is Verdict.VIOLATED
+    assert report.failure is not None
+    assert "its body was never run" in report.failure.message
+
+
+def test_an_error_from_inside_the_standard_library_is_placed_at_the_line_that_called_it() -> None:
+    """The reader is led to code of the scenario."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        json.loads("{")
+
+    failure = explore(scenario).failure
+    assert failure is not None
+    assert failure.where is not None
+    assert failure.where.startswith("test_stuck.py:")

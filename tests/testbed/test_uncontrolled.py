@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+import _thread
+import asyncio
 import concurrent.futures
+import contextlib
+import multiprocessing
+import os
 import queue
 import random
+import secrets
+import select
+import selectors
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable
+from pathlib import Path
+from time import sleep as nap
 
 import pytest
 
-from omni_ipc.errors import Inconclusive
+from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.seam.native import NativeRuntime
-from omni_ipc.testbed import ControlledRuntime, Stepper, explore, uncontrolled, watchdog
+from omni_ipc.testbed import ControlledRuntime, Stepper, explore, watchdog
+from omni_ipc.testbed.primitives import PRIMITIVES as KNOWN
+from tests.support.commands import Command
+
+SOCKET = socket.socket(socket.AF_UNIX)
+SOCKET.close()  # it is refused before anybody finds that out
+CHANCE = random.SystemRandom()
+
+
+def run_a_coroutine() -> None:
+    with contextlib.closing(asyncio.sleep(0)) as coroutine:
+        asyncio.run(coroutine)
+
 
 PRIMITIVES: list[tuple[str, Callable[[], object], str]] = [
     ("time.sleep()", lambda: time.sleep(0.001), "rt.sleep()"),
@@ -33,6 +59,55 @@ PRIMITIVES: list[tuple[str, Callable[[], object], str]] = [
     ("random.random()", lambda: random.random(), "random.Random(seed)"),
     ("random.choice()", lambda: random.choice([1]), "random.Random(seed)"),
     ("a real threading.Lock", lambda: NativeRuntime().lock(), "rt.lock()"),
+    ("time.time_ns()", lambda: time.time_ns(), "rt.now()"),
+    ("time.perf_counter_ns()", lambda: time.perf_counter_ns(), "rt.now()"),
+    ("time.process_time()", lambda: time.process_time(), "rt.now()"),
+    ("time.thread_time()", lambda: time.thread_time(), "rt.now()"),
+    ("time.clock_gettime()", lambda: time.clock_gettime(time.CLOCK_BOOTTIME), "rt.now()"),
+    ("time.localtime()", lambda: time.localtime(), "rt.now()"),
+    ("time.strftime()", lambda: time.strftime("%H"), "rt.now()"),
+    ("thread.allocate_lock()", lambda: _thread.allocate_lock(), "rt.lock()"),
+    ("thread.start_new_thread()", lambda: _thread.start_new_thread(print, ()), "rt.spawn()"),
+    ("random.gauss()", lambda: random.gauss(0, 1), "random.Random(seed)"),
+    ("random.seed()", lambda: random.seed(1), "random.Random(seed)"),
+    ("random.choices()", lambda: random.choices([1]), "random.Random(seed)"),
+    ("a random.Random without a seed", lambda: random.Random(), "random.Random(seed)"),
+    ("a random.Random without a seed", lambda: random.SystemRandom(), "random.Random(seed)"),
+    ("SystemRandom.getrandbits()", lambda: CHANCE.choice([1, 2]), "random.Random(seed)"),
+    ("Random.seed()", lambda: random.Random(1).seed(), "random.Random(seed)"),
+    ("secrets.token_hex()", lambda: secrets.token_hex(), "random.Random(seed)"),
+    ("secrets.randbits()", lambda: secrets.randbits(8), "random.Random(seed)"),
+    ("uuid.uuid1()", lambda: uuid.uuid1(), "random.Random(seed)"),
+    ("uuid.uuid4()", lambda: uuid.uuid4(), "random.Random(seed)"),
+    ("os.urandom()", lambda: os.urandom(1), "random.Random(seed)"),
+    ("select.select()", lambda: select.select([], [], [], 0), "rt.queue()"),
+    ("select.poll()", lambda: select.poll(), "rt.queue()"),
+    ("select.epoll()", lambda: select.epoll(), "rt.queue()"),
+    ("a real selector", lambda: selectors.DefaultSelector(), "rt.queue()"),
+    ("a real socket.socket", lambda: socket.socket(), "rt.queue()"),
+    ("a real socket.socket", lambda: socket.create_connection(("127.0.0.1", 9)), "rt.queue()"),
+    ("socket.recv()", lambda: SOCKET.recv(1, socket.MSG_DONTWAIT), "rt.queue()"),
+    ("socket.connect()", lambda: SOCKET.connect("nowhere"), "rt.queue()"),
+    ("asyncio.events.new_event_loop()", run_a_coroutine, "rt.spawn()"),
+    ("asyncio.new_event_loop()", lambda: asyncio.new_event_loop(), "rt.spawn()"),
+    ("a real process", lambda: multiprocessing.get_context("spawn").Process(target=print).start(), "rt.spawn()"),
+    ("multiprocessing.Lock()", lambda: multiprocessing.Lock(), "rt.queue()"),
+    ("BaseContext.Queue()", lambda: multiprocessing.get_context("spawn").Queue(), "rt.queue()"),
+    ("a real process", lambda: subprocess.run(["true"], check=True), "rt.spawn()"),
+    ("a real process", lambda: os.popen("true"), "rt.spawn()"),
+    ("os.system()", lambda: os.system("true"), "rt.spawn()"),
+    ("os.fork()", lambda: os.fork(), "rt.spawn()"),
+    ("os.forkpty()", lambda: os.forkpty(), "rt.spawn()"),
+    ("posix.fork()", lambda: sys.modules["posix"].fork(), "rt.spawn()"),
+    ("os._exit()", lambda: os._exit(0), "raise"),
+    ("os.abort()", lambda: os.abort(), "raise"),
+    ("os.execv()", lambda: os.execl("/bin/true", "true"), "raise"),
+    ("os.kill()", lambda: os.kill(os.getpid(), signal.SIGKILL), "rt.sleep()"),
+    ("signal.raise_signal()", lambda: signal.raise_signal(signal.SIGKILL), "rt.sleep()"),
+    ("signal.signal()", lambda: signal.signal(signal.SIGALRM, signal.SIG_IGN), "rt.sleep()"),
+    ("signal.setitimer()", lambda: signal.setitimer(signal.ITIMER_REAL, 0), "rt.sleep()"),
+    ("signal.alarm()", lambda: signal.alarm(0), "rt.sleep()"),
+    ("time.sleep()", lambda: nap(0.001), "rt.sleep()"),
 ]
 
 
@@ -86,14 +161,105 @@ def test_what_libraries_keep_to_themselves_is_let_be() -> None:
 
 
 def test_primitives_are_put_back() -> None:
-    """Whatever comes of the exploration, the process is as before."""
-    owners = [(owner, name) for owner, name, _, _ in uncontrolled._PRIMITIVES]
-    before = [getattr(owner, name) for owner, name in owners]
-    signals = [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGINT)]
-    for use in (lambda: None, lambda: time.sleep(0.001), lambda: 1 / 0):
+    """Whatever comes of the exploration, the process is as before, and names are bound as before."""
+    before = state()
+    for use in (lambda: None, lambda: time.sleep(0.001), lambda: nap(0.001), lambda: 1 / 0):
         explore(lambda rt, use=use: use())  # type: ignore[misc]
-    assert [getattr(owner, name) for owner, name in owners] == before
-    assert [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGINT)] == signals
+    assert state() == before
+
+
+def state() -> list[object]:
+    """Everything of the process that a guard changes."""
+    owners = [(vars(owner), primitive.name) for primitive in KNOWN if (owner := primitive.find()) is not None]
+    handlers = [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGINT)]
+    return [*(names.get(name) for names, name in owners), *handlers, nap, Bound.clock, taken_by_default.__defaults__]
+
+
+class Bound:
+    """Takes a clock for itself."""
+
+    clock = time.monotonic
+
+
+def taken_by_default(clock: Callable[[], float] = time.monotonic) -> float:
+    return clock()
+
+
+def test_a_name_that_was_bound_before_is_told_where_it_is_used() -> None:
+    """Globals, classes, defaults and closures keep no primitive of their own."""
+    clock = time.monotonic
+
+    def taken_by_closure(rt: ControlledRuntime) -> float:
+        return clock()
+
+    for scenario in (taken_by_closure, lambda rt: Bound.clock(), lambda rt: taken_by_default()):
+        report = explore(scenario)
+        assert report.verdict is Verdict.INCONCLUSIVE
+        assert report.reason.startswith("Task 'main' used time.monotonic() at test_uncontrolled.py:")
+    assert clock is time.monotonic
+
+
+def test_a_name_that_was_bound_while_exploring_is_told_in_the_next_exploration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a module takes that is imported by a scenario outlives the exploration, and its innocence does not."""
+    (tmp_path / "late_module.py").write_text("from time import sleep\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imports(rt: ControlledRuntime) -> None:
+        import late_module  # type: ignore[import-not-found]
+
+        assert late_module.sleep
+
+    def sleeps(rt: ControlledRuntime) -> None:
+        import late_module
+
+        late_module.sleep(0.001)
+
+    assert explore(imports).verdict is Verdict.HOLDS
+    assert explore(sleeps).verdict is Verdict.INCONCLUSIVE
+
+
+def test_code_that_catches_everything_cannot_end_the_process(tmp_path: Path) -> None:
+    """Nor double it: what is fatal is refused even after the run has ended, and one verdict is told."""
+    for act in ("os._exit(0)", "os.fork()"):
+        text = f"import os\n\ndef dying(rt):\n    try:\n        {act}\n    finally:\n        {act}\n"
+        (tmp_path / "mine.py").write_text(text)
+        with Command("explore", "mine.py:dying", cwd=tmp_path) as command:
+            ended = command.end()
+        assert ended.code == 3
+        assert ended.out.count("mine.py:dying: inconclusive") == 1
+
+
+def test_two_threads_cannot_explore_at_a_time() -> None:
+    """The second one is refused, and the process is as before once the first one is done."""
+    before = state()
+    with concurrent.futures.ThreadPoolExecutor(1) as other, Stepper(lambda rt: rt.event().set()):
+        with pytest.raises(UsageError, match="Another thread of this process explores already"):
+            other.submit(explore, lambda rt: None).result()
+    assert state() == before
+    with concurrent.futures.ThreadPoolExecutor(1) as other:
+        assert other.submit(explore, lambda rt: time.sleep(0.001)).result().verdict is Verdict.INCONCLUSIVE
+    assert state() == before
+
+
+def test_explorations_of_one_thread_may_be_nested_or_overlap() -> None:
+    """Whichever ends first, the other stays guarded, and in the end the process is as before."""
+    before = state()
+    assert explore(lambda rt: explore(lambda inner: None).verdict).outcomes == (repr(Verdict.HOLDS),)
+
+    def scenario(rt: ControlledRuntime) -> None:
+        rt.event().set()
+        nap(0.001)
+
+    first, second = Stepper(scenario), Stepper(scenario)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    with pytest.raises(Inconclusive, match=r"time\.sleep"):
+        second.take("main")
+    second.__exit__(None, None, None)
+    assert state() == before
 
 
 def test_a_timer_that_somebody_else_has_set_is_given_back() -> None:
@@ -124,7 +290,9 @@ def test_a_step_that_blocks_for_real_is_ended(monkeypatch: pytest.MonkeyPatch) -
 
     report = explore(scenario)
     assert report.verdict is Verdict.INCONCLUSIVE
-    assert report.reason.startswith("Task 'b' has not come to a point for 0.2 s of real time, at test_uncontrolled.py:")
+    assert report.reason.startswith(
+        "Task 'b' has not come to a point for over 0.2 s of real time, at test_uncontrolled.py:"
+    )
     assert "`with REAL:`" in report.reason
     assert not REAL.locked()
 

@@ -226,3 +226,60 @@ def test_a_look_for_what_is_not_there_yet_is_a_read(strategy: str) -> None:
         return seen[0]
 
     assert explore(scenario, strategy=strategy).outcomes == ("'missing'", "'set'")
+
+
+def test_a_bare_read_of_a_flag_that_is_written_under_the_lock_is_told() -> None:
+    """Whichever comes first, the read or the write: the line of the read is named."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        flag = Defaulted()
+        lock = rt.lock()
+        rt.watch(flag, lock, "flag")
+
+        def write() -> None:
+            with lock:
+                flag.count = 1
+
+        def read() -> None:
+            assert flag.count in (0, 1)  # without the lock
+
+        and_join(rt, write, read)
+
+    for strategy in ("depth-first", "brute-force", "random"):
+        failure = explore(scenario, strategy=strategy).failure
+        assert failure is not None
+        assert failure.kind is FailureKind.UNGUARDED
+        assert "flag.count was used without its lock" in failure.message
+        assert failure.where is not None
+        assert failure.where.endswith("in read")
+
+
+def test_a_bare_read_of_what_never_changes_is_fine() -> None:
+    """Settings that were made before the watch began need no lock."""
+
+    def scenario(rt: ControlledRuntime) -> int:
+        settings = Defaulted()
+        lock = rt.lock()
+        rt.watch(settings, lock, "settings")
+        seen = rt.queue()
+        and_join(rt, lambda: seen.put(settings.count), lambda: seen.put(settings.count))
+        return seen.qsize()
+
+    assert explore(scenario).outcomes == ("2",)
+
+
+def test_an_update_inside_an_object_in_a_watched_field_can_be_lost() -> None:
+    """A field that holds a changeable object conflicts with other uses of the field, as a container does."""
+
+    def scenario(rt: ControlledRuntime) -> int:
+        holder = Defaulted()
+        holder.inner = Defaulted()  # type: ignore[attr-defined]
+        rt.watch(holder, None, "holder")
+
+        def increment() -> None:
+            holder.inner.count = holder.inner.count + 1  # type: ignore[attr-defined]
+
+        and_join(rt, increment, increment)
+        return holder.inner.count  # type: ignore[attr-defined]
+
+    assert explore(scenario).outcomes == ("1", "2")

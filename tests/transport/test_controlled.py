@@ -74,7 +74,7 @@ def test_two_writers_with_a_lane_each_lose_nothing_in_any_order() -> None:
             rt.spawn(world.write, lane, lane.name[:1].encode(), name=f"writer of {lane.name}")
         return world.receive(2)
 
-    report = explore(scenario)
+    report = explore(scenario, declared=True)
     assert (report.verdict, set(report.outcomes)) == (Verdict.HOLDS, {"'mo'", "'om'"})
 
 
@@ -100,7 +100,7 @@ def test_two_threads_with_one_writer_are_told_in_some_order() -> None:
             rt.spawn(world.send, writer, name.encode(), name=name)
         return world.receive(2)
 
-    report = explore(scenario)
+    report = explore(scenario, declared=True)
     assert report.verdict is Verdict.VIOLATED
     assert report.failure is not None
     assert "Two threads send on lane 'shared' at once" in report.failure.message
@@ -117,7 +117,7 @@ def test_a_writer_that_meets_a_full_ring_is_woken_in_every_order() -> None:
         rt.spawn(world.send, writer, bodies[4], name="writer")
         return world.receive(5)
 
-    report = explore(scenario)
+    report = explore(scenario, declared=True)
     assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("'01234'",))
 
 
@@ -138,5 +138,5 @@ def test_the_end_comes_behind_every_message_in_every_order() -> None:
         except PeerClosed:
             return "".join(world.received) + str(world.lanes[0].counts())
 
-    report = explore(scenario)
+    report = explore(scenario, declared=True)
     assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("'aCounts(written=2, taken=2)'",))

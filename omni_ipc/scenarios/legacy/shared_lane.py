@@ -18,7 +18,18 @@ class SecondWriter(LaneWriter):
         return
 
 
-def second_sender(first: LaneSender[M]) -> LaneSender[M]:
-    """Make another sender on the lane of the first."""
-    writer = first._writers[0]
-    return LaneSender(SecondWriter(writer.lane, doorbell=writer._doorbell), timeout=first._timeout)
+class SharingSender(LaneSender[M]):
+    """Sends on the lane of another sender; its own lane it only closes.
+
+    Args:
+        other: whose lane it writes to.
+        own: the sender of the lane that it should have written to.
+    """
+
+    def __init__(self, *, other: LaneSender[M], own: LaneSender[M]) -> None:
+        writer = other._writers[0]
+        super().__init__(SecondWriter(writer.lane, doorbell=writer._doorbell), timeout=other._timeout)
+        self._own = own
+
+    def close(self) -> None:
+        self._own.close()

@@ -3,7 +3,8 @@
 Watching an object exchanges its class for a subclass that looks at attribute access, and gives it back after the run.
 
 * With a guard: to use a field that holds a mutable container, or to write any field, without holding the guard ends
-  the run at once. Reads of plain values are allowed, and count as part of the step in which they happen.
+  the run at once. So does a read of a plain value without it, if the field is ever written: the read, where it came
+  first, is named when the write comes.
 * Without a guard: each use of a field outside of a region is a step of its own, in conflict with others on that field.
 """
 
@@ -13,7 +14,7 @@ import functools
 import sys
 from collections import deque
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Failure, FailureKind, Field
@@ -21,6 +22,7 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.lock import ControlledLock
 from omni_ipc.testbed.operations import Operation, Reading
+from omni_ipc.testbed.sharing import can_change
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.where import locate
 
@@ -31,7 +33,7 @@ _WATCHES: dict[int, Watch] = {}  # by id of the watched object, which its watch 
 class Watch(Controlled):
     """The watch over one object."""
 
-    __slots__ = ("_class", "_guard", "_title", "target")
+    __slots__ = ("_bare_reads", "_class", "_guard", "_title", "_written", "target")
 
     kind = "watch"
 
@@ -41,6 +43,8 @@ class Watch(Controlled):
         self._class = kind = cast(Any, type(target))
         self._guard = guard
         self._title = title
+        self._written: set[str] = set()  # fields that were written since the watch began
+        self._bare_reads: dict[str, tuple[Task, str | None]] = {}  # who read a field without the guard first, and where
         try:
             target.__class__ = _watched_class(kind)
         except TypeError as error:
@@ -63,13 +67,15 @@ class Watch(Controlled):
         if kernel.over or kernel.current is kernel.outside:
             return get()
         if self._guard is None and not kernel.current.atomic and not isinstance(value, Controlled):
-            make = _Use if is_container else _Read
+            make = _Use if can_change(value) else _Read
             return kernel.perform(make("field.read", WatchedField(self, field), get))
         if is_container:
             self._require_guard(field)
             kernel.writes |= self.field_bit(field)
         else:
             kernel.reads |= self.field_bit(field)
+            if not isinstance(value, Controlled):
+                self._note_read(field)
         return get()
 
     def write(self, field: str, put: Callable[[], None]) -> None:
@@ -83,6 +89,7 @@ class Watch(Controlled):
             return
         self._require_guard(field)
         kernel.writes |= self.field_bit(field)
+        self._note_write(field)
         put()
 
     def field_bit(self, field: str) -> int:
@@ -93,17 +100,33 @@ class Watch(Controlled):
         return f"{self._title}.{field}"
 
     def _require_guard(self, field: str) -> None:
+        if self._guard is not None and not self._guard.is_held():
+            self._end(field, self.kernel.current, locate(sys._getframe(1)))
+
+    def _note_read(self, field: str) -> None:
+        """Refuse a bare read of what is written, and remember one of what may yet be."""
         if self._guard is None or self._guard.is_held():
             return
-        task = self.kernel.current.name
-        place = locate(sys._getframe(1))
+        task, place = self.kernel.current, locate(sys._getframe(1))
+        if field in self._written:
+            self._end(field, task, place)
+        self._bare_reads.setdefault(field, (task, place))
+
+    def _note_write(self, field: str) -> None:
+        """Refuse a write of what another task has read without the guard."""
+        self._written.add(field)
+        task, place = self._bare_reads.get(field, (self.kernel.current, None))
+        if task is not self.kernel.current:
+            self._end(field, task, place)
+
+    def _end(self, field: str, task: Task, place: str | None) -> NoReturn:
         self.kernel.end(
             Failure(
                 kind=FailureKind.UNGUARDED,
-                message=f"{self.field_name(field)} was used without its lock by task '{task}' "
+                message=f"{self.field_name(field)} was used without its lock by task '{task.name}' "
                 f"at {place.split(' in ')[0] if place else 'an unknown line'}; "
                 "move the line into the region that holds the lock",
-                task=task,
+                task=task.name,
                 where=place,
             )
         )

@@ -17,8 +17,8 @@ class Run:
 
     Args:
         order: index of the task that took step k.
+        keys: identity of each task by index; the same in every schedule, as the index is not.
         reads, writes: bits of the objects that were touched; item 0 before the first step, item k + 1 in step k.
-        keys: identity of each task, by index.
         value: what the scenario returned.
         pruned: whether the strategy cut it short.
         quiet_since: the number of steps after which only timers fired, if that is how it ended, else all.
@@ -26,9 +26,9 @@ class Run:
     """
 
     order: list[int]
+    keys: list[int]
     reads: list[int]
     writes: list[int]
-    keys: list[int]
     value: object
     failure: Failure | None
     pruned: bool

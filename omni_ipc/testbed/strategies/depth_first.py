@@ -30,7 +30,6 @@ class DepthFirst:
     """
 
     exhaustive = True
-    needs_bound = False
 
     def __init__(self, *, reduce: bool) -> None:
         self.name = "depth-first" if reduce else "brute-force"

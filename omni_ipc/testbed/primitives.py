@@ -1,0 +1,158 @@
+"""What a scenario must not use: clocks, locks, chance, processes, sockets and signals that nobody controls.
+
+Each is replaced where it is looked up. What is imported only while a scenario runs is seen by what it stands on: uuid
+by os.urandom(), asyncio by its selector, multiprocessing by its process (but not its locks).
+
+Not seen: ``datetime.now()`` and its kin, methods of a C type that cannot be changed, and whose replacement in each
+module would break ``type(moment) is datetime``; numpy's chance, and whatever else C code does by itself.
+"""
+
+from __future__ import annotations
+
+import _posixsubprocess  # noqa: F401 - these are imported so that they are replaced before a scenario imports them
+import concurrent.futures  # noqa: F401
+import dataclasses
+import queue  # noqa: F401
+import random  # noqa: F401
+import select  # noqa: F401
+import selectors  # noqa: F401
+import signal  # noqa: F401
+import socket  # noqa: F401
+import subprocess  # noqa: F401
+import sys
+import threading  # noqa: F401
+import time  # noqa: F401
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+_Arguments = tuple[Any, ...]
+
+
+def _always(_: _Arguments) -> bool:
+    return True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Primitive:
+    """One callable.
+
+    Args:
+        owner: a module, or "module:Class".
+        title: how it is told.
+        remedy: what to use instead, as a sentence.
+        deep: it counts, too, if the standard library calls it for the code under test.
+        fatal: it would end, double or hijack the process that explores, so it is refused even after the run's end.
+        when: tells by the positional arguments, ``self`` included, whether this call counts.
+    """
+
+    owner: str
+    name: str
+    title: str
+    remedy: str
+    deep: bool = False
+    fatal: bool = False
+    when: Callable[[_Arguments], bool] = _always
+
+    def find(self) -> Any:
+        """Return module or class; None if the module is not imported, or lacks it on this platform."""
+        module, _, kind = self.owner.partition(":")
+        owner = sys.modules.get(module)
+        if kind:
+            owner = getattr(owner, kind, None)
+        return owner if hasattr(owner, self.name) else None
+
+
+_CLOCK = "Take the time from the runtime: rt.now()."
+_LOCK = "Take it from the runtime: rt.lock(), rt.rlock()."
+_CHANCE = "Draw from a random.Random(seed) of the scenario's own."
+_PROCESS = "Let a task play the other process: rt.spawn()."
+_END = "Return from the task, or raise."
+_SIGNAL = "Leave signals and timers to the process that explores; wait with rt.sleep()."
+_AWAIT = "Let tasks wait instead of coroutines: rt.spawn()."
+_TALK = "Let tasks talk by what the runtime makes: rt.queue(), rt.event()."
+
+
+def _told(owner: str, names: str, remedy: str, **options: Any) -> Iterator[Primitive]:
+    """Functions and methods that are told by their own names."""
+    place = owner.rpartition(":")[2].lstrip("_")
+    for name in names.split():
+        yield Primitive(owner, name, f"{place}.{name}()", remedy, **options)
+
+
+def _made(owners: Iterable[str], name: str, remedy: str, **options: Any) -> Iterator[Primitive]:
+    """Objects that are told by what they are."""
+    for owner in owners:
+        yield Primitive(owner, name, f"a real {owner.replace(':', '.')}", remedy, **options)
+
+
+def _lacks(place: int) -> Callable[[_Arguments], bool]:
+    """Tell a call that leaves the argument at this place to the clock, or to chance."""
+    return lambda arguments: len(arguments) <= place or arguments[place] is None
+
+
+PRIMITIVES: tuple[Primitive, ...] = (
+    Primitive("time", "sleep", "time.sleep()", "Use rt.sleep()."),
+    *_told("time", "time monotonic perf_counter process_time thread_time clock_gettime", _CLOCK),
+    *_told("time", "time_ns monotonic_ns perf_counter_ns process_time_ns thread_time_ns clock_gettime_ns", _CLOCK),
+    *_told("time", "localtime gmtime ctime asctime", _CLOCK, when=_lacks(0)),
+    *_told("time", "strftime", _CLOCK, when=_lacks(1)),
+    Primitive("threading", "Lock", "a real threading.Lock", _LOCK),
+    Primitive("threading", "RLock", "a real threading.RLock", _LOCK),
+    *_told("_thread", "allocate_lock allocate RLock", _LOCK),
+    *_made(["threading:Condition"], "__init__", "Use rt.condition()."),
+    *_made(["threading:Event"], "__init__", "Use rt.event()."),
+    *_made(["threading:Semaphore", "threading:BoundedSemaphore"], "__init__", "Use rt.semaphore()."),
+    *_made(["threading:Barrier"], "__init__", "Build it of rt.condition()."),
+    Primitive("threading:Thread", "start", "a real thread", "Use rt.spawn().", deep=True),
+    *_told("_thread", "start_new_thread start_new start_joinable_thread", "Use rt.spawn()."),
+    *_made(["queue:Queue"], "__init__", "Use rt.queue()."),
+    Primitive("queue", "SimpleQueue", "a real queue.SimpleQueue", "Use rt.queue()."),
+    *_made(["concurrent.futures:Future"], "__init__", "Use rt.future()."),
+    *_told("random", "random seed randint randrange randbytes getrandbits choice choices sample shuffle", _CHANCE),
+    *_told("random", "uniform triangular gauss normalvariate lognormvariate expovariate betavariate", _CHANCE),
+    *_told("random", "gammavariate paretovariate vonmisesvariate weibullvariate binomialvariate", _CHANCE),
+    Primitive("random:Random", "__init__", "a random.Random without a seed", _CHANCE, when=_lacks(1)),
+    *_told("random:Random", "seed", _CHANCE, when=_lacks(1)),
+    *_told("random:SystemRandom", "random getrandbits randbytes", _CHANCE, deep=True),
+    *_told("secrets", "choice randbelow randbits token_bytes token_hex token_urlsafe", _CHANCE),
+    *_told("uuid", "uuid1 uuid4", _CHANCE),
+    *_told("os", "urandom getrandom", _CHANCE, deep=True),
+    *_told("asyncio", "new_event_loop", _AWAIT),
+    *_told("asyncio.events", "new_event_loop", _AWAIT, deep=True),
+    Primitive("multiprocessing.process:BaseProcess", "start", "a real process", _PROCESS, deep=True, fatal=True),
+    *(
+        primitive
+        for owner in ("multiprocessing", "multiprocessing.context:BaseContext")
+        for primitive in (
+            *_told(owner, "Lock RLock Condition Event Semaphore BoundedSemaphore Barrier", _TALK, deep=True),
+            *_told(owner, "Queue SimpleQueue JoinableQueue Pipe Pool Manager", _TALK, deep=True),
+        )
+    ),
+    Primitive("subprocess:Popen", "__init__", "a real process", _PROCESS, deep=True, fatal=True),
+    *_told("_posixsubprocess", "fork_exec", _PROCESS, deep=True, fatal=True),
+    *(
+        primitive
+        for module in ("os", "posix")
+        for primitive in (
+            *_told(module, "fork fork1 forkpty system posix_spawn posix_spawnp", _PROCESS, deep=True, fatal=True),
+            *_told(module, "_exit abort execv execve", _END, deep=True, fatal=True),
+            *_told(module, "kill killpg", _SIGNAL, deep=True, fatal=True),
+        )
+    ),
+    *(
+        primitive
+        for module in ("signal", "_signal")
+        for primitive in (
+            *_told(module, "signal setitimer alarm raise_signal pthread_kill", _SIGNAL, deep=True, fatal=True),
+            *_told(module, "pthread_sigmask siginterrupt set_wakeup_fd", _SIGNAL, deep=True, fatal=True),
+            *_told(module, "pause sigwait sigwaitinfo sigtimedwait", _SIGNAL, deep=True),
+        )
+    ),
+    *_told("select", "select poll epoll kqueue devpoll", _TALK),
+    Primitive("selectors:_BaseSelectorImpl", "__init__", "a real selector", _TALK, deep=True),
+    *_made(["socket:socket"], "__init__", _TALK, deep=True),
+    *_told(
+        "socket:socket", "connect connect_ex accept recv recv_into recvfrom recvfrom_into recvmsg", _TALK, deep=True
+    ),
+    *_told("socket:socket", "send sendall sendto sendmsg sendfile", _TALK, deep=True),
+)
