@@ -36,6 +36,19 @@ def twice(rt):
         task.join()
     assert queue.qsize() == 1
 
+def both(rt):
+    """Each of two tasks says that it comes, and looks whether the other one does."""
+    words, entered = rt.words(memoryview(bytearray(16))), rt.queue()
+
+    def enter(mine):
+        words.store(mine, 1)
+        if not words.load(1 - mine):
+            entered.put(mine)
+
+    for task in [rt.spawn(enter, number, name=f"task {number}") for number in (0, 1)]:
+        task.join()
+    assert entered.qsize() < 2
+
 def endless(rt):
     """Takes part in more schedules than anybody waits for."""
     Path("started").touch()
@@ -202,6 +215,17 @@ def test_a_users_own_scenario_is_explored_saved_and_replayed(omni: Omni, mine: P
     ran = omni("replay", "mine.twice.trace.json")
     assert ran.code == 1
     assert ran.out.startswith("≠ mine.py:twice: diverged\n")
+
+
+def test_a_failure_that_only_a_weaker_memory_shows_is_replayed_under_it(omni: Omni, mine: Path) -> None:
+    """The report and the trace say under which memory order they hold; the replay needs no option."""
+    assert "all 3 orders of conflicting steps (" in omni("explore", "mine.py:both").out
+    ran = omni("explore", "mine.py:both", "--memory", "tso", "--save", ".")
+    assert ran.code == 1
+    assert "depth-first under TSO failed" in ran.out
+    assert "words.flush" in ran.out
+    assert omni("show", "mine.both.trace.json").out.startswith("mine.py:both without a defect: explored under TSO, ")
+    assert omni("replay", "mine.both.trace.json").out.startswith("✗ mine.py:both: violated\n")
 
 
 def test_a_trace_is_shown(omni: Omni, trace: Path) -> None:

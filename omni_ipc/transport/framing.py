@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -22,7 +23,7 @@ from omni_ipc.transport.layout import (
     padded,
 )
 from omni_ipc.transport.lease import SlabReader
-from omni_ipc.transport.tensor import Tensor
+from omni_ipc.transport.tensor import Tensor, check_head
 
 MAX_MESSAGE_BYTES = 2 << 30
 
@@ -40,37 +41,36 @@ class Message(msgspec.Struct, frozen=True):
     tensors: tuple[Tensor, ...]
 
 
-class Record(msgspec.Struct, frozen=True):
-    """One record before it is written: its body is ``head`` and ``data``, one behind the other."""
+Data: TypeAlias = bytes | bytearray | memoryview  # of format "B"
 
-    kind: Kind
-    head: bytes
-    data: bytes | bytearray | memoryview  # of format "B"
-    flags: int
+Record: TypeAlias = tuple[Kind, bytes, Data, int]
+"""One record before it is written: kind, head, data, flags; its body is head and data, one behind the other.
+
+A plain tuple, because one is made, and taken apart, for each message.
+"""
 
 
-def message_records(kind: Kind, body: bytes | bytearray, tensors: Sequence[Tensor] = ()) -> list[Record]:
+def message_records(kind: Kind, body: Data, tensors: Sequence[Tensor] = ()) -> list[Record]:
     """Make the records of a message."""
     if not tensors:
-        return [Record(kind, b"", body, ONLY)]
+        return [(kind, b"", body, ONLY)]
     *rest, last = tensors
-    return [
-        Record(kind, b"", body, FIRST),
-        *(Record(Kind.TENSOR, tensor.head(), tensor.inline(), 0) for tensor in rest),
-        Record(Kind.TENSOR, last.head(), last.inline(), LAST),
-    ]
+    records: list[Record] = [(kind, b"", body, FIRST)]
+    records += [(Kind.TENSOR, tensor.head(), tensor.inline(), 0) for tensor in rest]
+    records.append((Kind.TENSOR, last.head(), last.inline(), LAST))
+    return records
 
 
 def body_bytes(records: Sequence[Record]) -> int:
     """Count the bytes of bodies."""
-    return sum(len(record.head) + len(record.data) for record in records)
+    return sum([len(head) + len(data) for _, head, data, _ in records])
 
 
 def ring_bytes(records: Sequence[Record]) -> int:
     """Count the bytes that records take in a ring."""
     nbytes = 0
-    for record in records:
-        nbytes += padded(RECORD_BYTES + len(record.head) + len(record.data))
+    for _, head, data, _ in records:
+        nbytes += padded(RECORD_BYTES + len(head) + len(data))
     return nbytes
 
 
@@ -91,24 +91,25 @@ def _fragments(record: Record, limit: int) -> Iterator[Record]:
     if ring_bytes([record]) <= limit:
         yield record
         return
-    head_bytes, total, whole = len(record.head), body_bytes([record]), memoryview(record.data)
+    kind, head, data, flags = record
+    total, whole = len(head) + len(data), memoryview(data)
     step = limit - RECORD_BYTES - FRAGMENT.size
     count = -(-total // step)
     for index in range(count):
         start, stop = index * step, min((index + 1) * step, total)
-        head = FRAGMENT.pack(index, count, total, record.kind) + record.head[start:stop]
-        data = whole[max(start - head_bytes, 0) : max(stop - head_bytes, 0)]
+        begin = FRAGMENT.pack(index, count, total, kind) + head[start:stop]
+        rest = whole[max(start - len(head), 0) : max(stop - len(head), 0)]
         ends = (FIRST if index == 0 else 0) | (LAST if index == count - 1 else 0)
-        yield Record(Kind.FRAGMENT, head, data, record.flags & ends)
+        yield Kind.FRAGMENT, begin, rest, flags & ends
 
 
-def frame(records: Sequence[Record], sequence: int) -> list[bytes | bytearray | memoryview]:
+def frame(records: Sequence[Record], sequence: int) -> list[Data]:
     """Lay records out as they stand in the ring, one behind the other; the first has the given sequence number."""
-    pieces: list[bytes | bytearray | memoryview] = []
-    for number, record in enumerate(records, sequence):
-        head, data = record.head, record.data
+    pieces: list[Data] = []
+    for kind, head, data, flags in records:
         nbytes = len(head) + len(data)
-        pieces += RECORD.pack(nbytes, record.kind, record.flags, 0, number), head, data, _PADDING[-nbytes % ALIGNMENT]
+        pieces += RECORD.pack(nbytes, kind, flags, 0, sequence), head, data, _PADDING[-nbytes % ALIGNMENT]
+        sequence += 1
     return pieces
 
 
@@ -165,6 +166,8 @@ class Assembly:
         expected = kind is Kind.TENSOR if self._bodies else kind in HEADS
         if self._fragments is not None or not expected:
             raise FormatError(f"kind: {kind.name} stands at place {len(self._bodies)} of its message.")
+        if kind is Kind.TENSOR:  # now, and not when the message is whole: endless empty ones would meet no limit
+            check_head(body)
         self._bodies.append((kind, body))
 
     def _finish(self, sequence: int) -> Message:

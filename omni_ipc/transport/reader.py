@@ -28,6 +28,7 @@ from omni_ipc.transport.lease import SlabReader
 
 _MOST_FLAGS = FIRST | LAST
 _READ_AT_ONCE_BYTES = 256  # a header, and the whole of a small record
+_MOST_RECORDS = 1 << 63  # by far; counts must not overflow
 
 
 class LaneReader:
@@ -46,6 +47,7 @@ class LaneReader:
 
         Raises:
             UsageError: the lane has a reader.
+            FormatError: the lane says that more records were taken from it than can be.
         """
         lane.sign(Side.READER)
         self.name = lane.name
@@ -54,6 +56,8 @@ class LaneReader:
         self._words = lane.words
         self._position = lane.words.load(READ_POSITION)
         self._sequence = lane.words.load(RECORDS_TAKEN)
+        if self._sequence >= _MOST_RECORDS:
+            raise FormatError(f"Lane '{lane.name}', records taken: {self._sequence}. Was it laid by this omni_ipc?")
         self._seen = self._position  # the write position when it was last looked at
         self._assembly = Assembly(lane.max_message_bytes, slab)
         self._end: Callable[[], OmniError] | None = None  # a kept exception would keep whoever met it alive

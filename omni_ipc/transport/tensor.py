@@ -74,8 +74,7 @@ class Tensor(msgspec.Struct, frozen=True):
         Raises:
             FormatError: a field is out of its range, or disagrees with another.
         """
-        if len(body) < TENSOR.size:
-            raise FormatError(f"length: a tensor record of {len(body)} bytes lacks its head of {TENSOR.size} bytes.")
+        check_head(body)
         slot, generation, nbytes, code, framework, dims, units = TENSOR.unpack_from(body)
         head_bytes = _head(dims).size
         inline_bytes = nbytes if slot == INLINE else 0
@@ -96,6 +95,16 @@ class Tensor(msgspec.Struct, frozen=True):
         if offset + nbytes > held.view.nbytes:
             raise FormatError(f"place: {nbytes} bytes at {offset} go beyond slot {slot} of {held.view.nbytes} bytes.")
         return cls(_FRAMEWORKS[framework], dtype, shape, held.view[offset : offset + nbytes], None, held)
+
+
+def check_head(body: bytearray) -> None:
+    """Check that a record's body is long enough for the description of a tensor.
+
+    Raises:
+        FormatError: it is not.
+    """
+    if len(body) < TENSOR.size:
+        raise FormatError(f"length: a tensor record of {len(body)} bytes lacks its head of {TENSOR.size} bytes.")
 
 
 @functools.cache

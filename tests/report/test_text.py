@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from omni_ipc.records import Failure, FailureKind, Origin, Step, Trace
+from omni_ipc.records import Failure, FailureKind, MemoryOrder, Origin, Step, Trace
 from omni_ipc.report.text import heading, render
 
 RACE = Trace(
@@ -137,6 +137,22 @@ def test_a_task_that_polls_is_shown_once() -> None:
         " 62 │            │ Reader.Leave\n"
         "\n"
     )
+
+
+def test_the_arrival_of_a_store_is_shown_beside_regions() -> None:
+    """It is why the trace is as it is, however long that is."""
+    steps = tuple(Step("one", name) for _ in range(12) for name in ("One.Begin", "words.store", "words.load"))
+    trace = Trace(
+        version=1,
+        scenario="mine",
+        origin=Origin.EXPLORED,
+        steps=(*steps, Step("one's stores", "words.flush", {"index": 3}), *steps),
+        memory=MemoryOrder.WEAK,
+    )
+    drawn = _drawn(trace, width=60)
+    assert drawn.count("words.flush index=3") == 1
+    assert drawn.count("words.store") == 0
+    assert str(heading(trace)).endswith("explored under weak memory, 73 steps")
 
 
 def test_a_very_long_trace_shows_its_ends() -> None:

@@ -6,6 +6,7 @@ import _thread
 import asyncio
 import concurrent.futures
 import contextlib
+import gc
 import multiprocessing
 import os
 import queue
@@ -335,3 +336,20 @@ def test_a_failure_that_does_not_repeat_is_nondeterminism() -> None:
     report = explore(scenario)
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "a good end" in report.reason
+
+
+def test_a_clock_read_by_somebody_on_each_garbage_collection_is_none_of_the_scenarios() -> None:
+    """Profilers and test tools time the collector, which may run in the middle of any task."""
+
+    def timed(phase: str, info: dict[str, int]) -> None:
+        time.perf_counter()
+
+    def scenario(rt: ControlledRuntime) -> str:
+        gc.collect()
+        return "collected"
+
+    gc.callbacks.append(timed)
+    try:
+        assert explore(scenario).outcomes == ("'collected'",)
+    finally:
+        gc.callbacks.remove(timed)

@@ -1,0 +1,1 @@
+"""Kernels: small concurrent programs, each right and broken, that the testbed is measured by."""
