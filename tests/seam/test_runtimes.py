@@ -565,6 +565,7 @@ def test_a_wait_on_a_word_may_have_no_end(run: Run) -> None:
         while words.load(0) == 0:
             words.wait(0, 0, timeout=math.inf)
         task.join()
+        assert words.load(0) == 1
 
     run(body)
 
