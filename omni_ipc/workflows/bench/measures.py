@@ -23,6 +23,7 @@ _WARM_UP = 2
 _FEWEST = 3
 _MOST = 5000
 _PAUSE_NS = 50_000
+_LONGER = 5  # a stream needs its time to settle
 _NOBODY, _OVER = 2**64 - 1, 2**64 - 2
 _LAST = 0  # the stamp of the message that ends a measurement
 _STAMP = struct.Struct("<Q")
@@ -73,6 +74,9 @@ def write(measure: Measure, sender: Sender, taken: Taken, seconds: float) -> Fou
     if measure is Measure.LATENCY:
         _write_one_by_one(sender, taken, end)
     elif measure is Measure.RATE:
+        sender.send(time.monotonic_ns())  # until it is taken, somebody may still be connecting
+        taken.wait(1)
+        end = time.monotonic() + seconds * _LONGER
         while time.monotonic() < end:
             sender.send(time.monotonic_ns())
     else:
@@ -89,7 +93,7 @@ def read(measure: Measure, receiver: Receiver, taken: Taken) -> Found:
     if measure is Measure.LATENCY:
         values = _latency(receiver, taken)
     else:
-        values = _rate(receiver) if measure is Measure.RATE else _idle(receiver)
+        values = _rate(receiver, taken) if measure is Measure.RATE else _idle(receiver)
     taken.tell(_OVER)
     receiver.close()
     return Found(values)
@@ -133,7 +137,10 @@ def _latency(receiver: Receiver, taken: Taken) -> dict[str, float]:
         taken.tell(len(times))
 
 
-def _rate(receiver: Receiver) -> dict[str, float]:
+def _rate(receiver: Receiver, taken: Taken) -> dict[str, float]:
+    receiver.receive()
+    receiver.release()
+    taken.tell(1)
     count, begun = 0, 0
     while True:
         stamp = _STAMP.unpack_from(receiver.receive())[0]

@@ -102,6 +102,6 @@ class Payload:
 
 
 def load(path: str) -> Any:
-    """Import a subject's class by "module:class", the module being one of `subjects`."""
+    """Import a subject's class by "module:class", the module being one of `subjects` if it has no dots."""
     module, _, name = path.partition(":")
-    return getattr(importlib.import_module(f"{__package__}.subjects.{module}"), name)
+    return getattr(importlib.import_module(module if "." in module else f"{__package__}.subjects.{module}"), name)

@@ -35,6 +35,7 @@ class _Sender:
     def __init__(self, address: str, size_bytes: int) -> None:
         self._context: Any = zmq.Context()
         self._socket = self._context.socket(zmq.PUSH)
+        self._socket.setsockopt(zmq.RECONNECT_IVL, 1)  # its reader may bind a moment later
         self._socket.connect(address)
         self._payload = Payload(size_bytes)
         self._copy = size_bytes < _COPY_BELOW_BYTES
