@@ -91,8 +91,11 @@ class LaneWriter:
         """
         if tensors or len(body) > self._small_bytes:
             records = message_records(kind, body, tensors)
-            self._check_size(records)
-            self._send(cut(records, self._batch_bytes), timeout)
+            if ring_bytes(records) <= self._small_bytes:
+                self._send((records,), timeout)
+            else:
+                self._check_size(records)
+                self._send(cut(records, self._batch_bytes), timeout)
             return
         self._begin()
         try:  # the same for the message that most are, in fewer steps
