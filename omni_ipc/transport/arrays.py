@@ -79,8 +79,8 @@ def from_tensor(tensor: Tensor) -> Any:
         return np.frombuffer(tensor.data.toreadonly(), dtype=np.dtype(tensor.dtype)).reshape(tensor.shape)
     except EnvironmentMissing:
         raise
-    except (ValueError, RuntimeError, OverflowError) as error:
-        raise FormatError(f"shape: no {tensor.dtype} array can have {tensor.shape} ({error}).") from None
+    except (ValueError, TypeError, RuntimeError, OverflowError):  # each framework has its own; the bytes are the cause
+        raise FormatError(f"shape: no {tensor.dtype} array can have {tensor.shape}.") from None
 
 
 def _is_torch(value: object) -> bool:

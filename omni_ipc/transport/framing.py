@@ -28,6 +28,7 @@ from omni_ipc.transport.tensor import Tensor, check_head
 MAX_MESSAGE_BYTES = 2 << 30
 
 ONLY = FIRST | LAST  # flags of a message of one record
+_JOINED_BYTES = 16 << 10
 _ALONE = (Kind.MESSAGE, Kind.ERROR)
 _PADDING = tuple(bytes(n) for n in range(ALIGNMENT))
 
@@ -104,13 +105,21 @@ def _fragments(record: Record, limit: int) -> Iterator[Record]:
 
 
 def frame(records: Sequence[Record], sequence: int) -> list[Data]:
-    """Lay records out as they stand in the ring, one behind the other; the first has the given sequence number."""
+    """Lay records out as they stand in the ring, one behind the other; the first has the given sequence number.
+
+    What is small is joined, to be written by one access; what is large is not copied.
+    """
     pieces: list[Data] = []
     for kind, head, data, flags in records:
         nbytes = len(head) + len(data)
         pieces += RECORD.pack(nbytes, kind, flags, 0, sequence), head, data, _PADDING[-nbytes % ALIGNMENT]
         sequence += 1
-    return pieces
+    return [b"".join(pieces)] if sum(map(len, pieces)) <= _JOINED_BYTES else pieces
+
+
+def frame_small(kind: Kind, body: Data, sequence: int) -> bytes:
+    """Lay out a message of one record, without the padding behind it."""
+    return RECORD.pack(len(body), kind, ONLY, 0, sequence) + body
 
 
 class Assembly:

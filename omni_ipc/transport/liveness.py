@@ -22,6 +22,7 @@ LOOK_EVERY_S = 0.1
 
 _MOST_PID = 1 << 22  # the kernel's limit
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_NO_PROCESS = (errno.ESRCH, errno.ENOENT, errno.EINVAL)  # or a thread's id, as the kernel says since 6.9, and before
 _GONE = "it has ended; its exit status is its parent's to know"
 
 
@@ -62,9 +63,9 @@ def ending(process: Signature) -> str | None:
         return f"no process has the id that it signed with, {process.pid}"
     try:
         pidfd = os.pidfd_open(process.pid)
-    except ProcessLookupError:
-        return _GONE
     except OSError as error:
+        if error.errno in _NO_PROCESS:
+            return _GONE
         if error.errno in _NO_DESCRIPTOR:
             return None  # not to be known now; the next look may tell
         raise EnvironmentMissing(

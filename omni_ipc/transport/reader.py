@@ -27,6 +27,7 @@ from omni_ipc.transport.layout import (
 from omni_ipc.transport.lease import SlabReader
 
 _MOST_FLAGS = FIRST | LAST
+_END = Kind.END
 _READ_AT_ONCE_BYTES = 256  # a header, and the whole of a small record
 _MOST_RECORDS = 1 << 63  # by far; counts must not overflow
 
@@ -148,7 +149,7 @@ class LaneReader:
             self._sequence += 1
             if message is None:
                 continue
-            if message.kind is Kind.END:
+            if message.kind is _END:
                 told = f"Lane '{self.name}' was closed by its writer, after {message.sequence} records."
                 self._end = functools.partial(PeerClosed, told)
             else:

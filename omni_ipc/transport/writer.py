@@ -8,12 +8,29 @@ from collections.abc import Callable, Sequence
 from omni_ipc.errors import Full, PeerClosed, PeerDied, Timeout, UsageError
 from omni_ipc.transport import liveness
 from omni_ipc.transport.bell import Bell
-from omni_ipc.transport.framing import ONLY, Record, body_bytes, cut, frame, message_records, ring_bytes
+from omni_ipc.transport.framing import (
+    ONLY,
+    Data,
+    Record,
+    body_bytes,
+    cut,
+    frame,
+    frame_small,
+    message_records,
+    ring_bytes,
+)
 from omni_ipc.transport.lane import Counts, Lane
-from omni_ipc.transport.layout import END, READER_CLOSED, RECORD_BYTES, RECORDS_WRITTEN, WRITE_POSITION, Kind, Side
+from omni_ipc.transport.layout import (
+    END,
+    READER_CLOSED,
+    RECORD_BYTES,
+    RECORDS_WRITTEN,
+    WRITE_POSITION,
+    Kind,
+    Side,
+    padded,
+)
 from omni_ipc.transport.tensor import Tensor
-
-_JOINED_BYTES = 16 << 10  # records up to this are joined first, and written by one access
 
 
 class LaneWriter:
@@ -72,12 +89,20 @@ class LaneWriter:
 
         Points: Writer.Claim and Writer.Publish, each once a batch.
         """
-        records = message_records(kind, body, tensors)
         if tensors or len(body) > self._small_bytes:
-            self._check_size(records)
-            self._send(cut(records, self._batch_bytes), timeout)
-        else:
-            self._send((records,), timeout)
+            records = message_records(kind, body, tensors)
+            if ring_bytes(records) <= self._small_bytes:
+                self._send((records,), timeout)
+            else:
+                self._check_size(records)
+                self._send(cut(records, self._batch_bytes), timeout)
+            return
+        self._begin()
+        try:  # the same for the message that most are, in fewer steps
+            position, sequence = self._claim(padded(RECORD_BYTES + len(body)), timeout)
+            self._publish(position, (frame_small(kind, body, sequence),), sequence + 1)
+        finally:
+            self._sending = False
 
     def send_many(self, bodies: Sequence[bytes | bytearray], *, timeout: float) -> None:
         """Publish messages together: all of them become visible at once, or none does.
@@ -91,10 +116,11 @@ class LaneWriter:
 
         Points: Writer.Claim and Writer.Publish, each once.
         """
-        records = [Record(Kind.MESSAGE, b"", body, ONLY) for body in bodies]
-        for record in records:
-            self._check_size([record])
+        records: list[Record] = [(Kind.MESSAGE, b"", body, ONLY) for body in bodies]
         self._check_fits(records)
+        if len(max(bodies, key=len, default=b"")) > self.lane.max_message_bytes:
+            for record in records:
+                self._check_size([record])
         self._send([records], timeout)
 
     def await_room(self, body: bytes, tensors: Sequence[Tensor], *, timeout: float) -> None:
@@ -157,6 +183,16 @@ class LaneWriter:
             )
 
     def _send(self, batches: Sequence[Sequence[Record]], timeout: float) -> None:
+        self._begin()
+        try:
+            deadline = self._rt.now() + timeout
+            for batch in batches:
+                position, sequence = self._claim(ring_bytes(batch), deadline - self._rt.now())
+                self._publish(position, frame(batch, sequence), sequence + len(batch))
+        finally:
+            self._sending = False
+
+    def _begin(self) -> None:
         if self._closed:
             raise UsageError(f"Lane '{self.name}' is closed: nothing can be sent on it. Open another lane.")
         if self._sending:
@@ -164,23 +200,16 @@ class LaneWriter:
                 f"Two threads send on lane '{self.name}' at once, and it has one writer. Give each a lane of its own."
             )
         self._sending = True
-        try:
-            deadline = self._rt.now() + timeout
-            for batch in batches:
-                nbytes = ring_bytes(batch)
-                position, sequence = self._claim(nbytes, deadline)
-                self._publish(position, sequence, batch, nbytes)
-        finally:
-            self._sending = False
 
     def _sign(self, lane: Lane) -> None:
         lane.sign(Side.WRITER)
 
-    def _claim(self, nbytes: int, deadline: float) -> tuple[int, int]:
+    def _claim(self, nbytes: int, timeout: float) -> tuple[int, int]:
         """Find position and sequence of the next record, once there is room for ``nbytes``.
 
         Spec: WriterClaim
         """
+        deadline: float | None = None  # the clock is asked only by who waits
         while True:
             with self._rt.region("Writer.Claim", lane=self.name):
                 position, sequence = self._words.load(WRITE_POSITION), self._words.load(RECORDS_WRITTEN)
@@ -188,6 +217,7 @@ class LaneWriter:
                     self._free_until = position + self.lane.room()
             if position + nbytes <= self._free_until:
                 return position, sequence
+            deadline = self._rt.now() + timeout if deadline is None else deadline
             self._await_room(nbytes, deadline)
 
     def _await_room(self, nbytes: int, deadline: float) -> None:
@@ -226,19 +256,16 @@ class LaneWriter:
         who = f"The reader of lane '{self.name}', process {reader.pid},"
         return functools.partial(PeerDied, who, how, first_unread=self.lane.counts().taken)
 
-    def _publish(self, position: int, sequence: int, batch: Sequence[Record], nbytes: int) -> None:
+    def _publish(self, position: int, pieces: Sequence[Data], written: int) -> None:
         """Write records to their place, and move the write position behind them.
 
         Spec: WriterPublish
         """
         with self._rt.region("Writer.Publish", lane=self.name, position=position):
-            pieces = frame(batch, sequence)
-            if nbytes <= _JOINED_BYTES:
-                pieces = [b"".join(pieces)]
             end = position
             for piece in pieces:
                 end = self.lane.write(end, piece)
-            self._words.store(RECORDS_WRITTEN, sequence + len(batch))
-            self._words.store(WRITE_POSITION, end)  # SYNC lane.publish
+            self._words.store(RECORDS_WRITTEN, written)
+            self._words.store(WRITE_POSITION, padded(end))  # SYNC lane.publish
             if self._doorbell is not None:
                 self._doorbell.ring()

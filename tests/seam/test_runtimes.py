@@ -563,7 +563,7 @@ def test_a_wait_on_a_word_may_have_no_end(run: Run) -> None:
 
         task = rt.spawn(ring, name="ringer")
         while words.load(0) == 0:
-            words.wait(0, 0, timeout=math.inf)
+            assert words.wait(0, 0, timeout=math.inf) is True
         task.join()
         assert words.load(0) == 1
 

@@ -68,11 +68,12 @@ def test_a_program_tells_memory_orders_apart(program: Program, first: MemoryOrde
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1_200)
 def test_sleep_sets_lose_nothing_under_any_memory_order_in_long_programs() -> None:
     """The same, over many more programs."""
-    number, grew = hold_against_each_other(range(1_000, 2_000), runs=5_000)
-    assert number >= 1_500
-    assert grew >= 30
+    number, grew = hold_against_each_other(range(1_000, 1_300), runs=3_000)
+    assert number >= 400
+    assert grew >= 10
 
 
 def test_what_fails_under_weak_memory_replays_and_shrinks() -> None:

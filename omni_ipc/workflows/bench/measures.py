@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import mmap
+import select
 import struct
 import time
 from typing import Any
@@ -18,13 +19,17 @@ import msgspec
 from omni_ipc.errors import InternalError
 from omni_ipc.workflows.bench.subject import Alone, Receiver, Sender
 
-_WARM_UP = 5
-_FEWEST = 5
+_WARM_UP = 2
+_FEWEST = 3
 _MOST = 5000
 _PAUSE_NS = 50_000
-_NOBODY = 2**64 - 1
+_LONGER = 5  # a stream needs its time to settle
+_NOBODY, _OVER = 2**64 - 1, 2**64 - 2
 _LAST = 0  # the stamp of the message that ends a measurement
 _STAMP = struct.Struct("<Q")
+
+_let_threads_run = select.poll().poll
+"""Give other threads of this process their turn, and with 0 come back at once: a sleep of 0 would be one of 50 µs."""
 
 
 class Measure(enum.StrEnum):
@@ -59,7 +64,7 @@ class Taken:
         """Wait until so many are, as the writer, with an eye on the word: to be told would take its time, too."""
         words = self._words
         while words[0] != count:
-            pass
+            _let_threads_run(0)
 
 
 def write(measure: Measure, sender: Sender, taken: Taken, seconds: float) -> Found:
@@ -69,11 +74,15 @@ def write(measure: Measure, sender: Sender, taken: Taken, seconds: float) -> Fou
     if measure is Measure.LATENCY:
         _write_one_by_one(sender, taken, end)
     elif measure is Measure.RATE:
+        sender.send(time.monotonic_ns())  # until it is taken, somebody may still be connecting
+        taken.wait(1)
+        end = time.monotonic() + seconds * _LONGER
         while time.monotonic() < end:
             sender.send(time.monotonic_ns())
     else:
         time.sleep(seconds)
     sender.send(_LAST)
+    taken.wait(_OVER)
     sender.close()
     return Found()
 
@@ -84,7 +93,8 @@ def read(measure: Measure, receiver: Receiver, taken: Taken) -> Found:
     if measure is Measure.LATENCY:
         values = _latency(receiver, taken)
     else:
-        values = _rate(receiver) if measure is Measure.RATE else _idle(receiver)
+        values = _rate(receiver, taken) if measure is Measure.RATE else _idle(receiver)
+    taken.tell(_OVER)
     receiver.close()
     return Found(values)
 
@@ -106,7 +116,7 @@ def _write_one_by_one(sender: Sender, taken: Taken, end: float) -> None:
         taken.wait(sent)
         pause_until = clock() + _PAUSE_NS
         while clock() < pause_until:
-            pass
+            _let_threads_run(0)
         send(clock())
         sent += 1
     taken.wait(sent)
@@ -127,7 +137,10 @@ def _latency(receiver: Receiver, taken: Taken) -> dict[str, float]:
         taken.tell(len(times))
 
 
-def _rate(receiver: Receiver) -> dict[str, float]:
+def _rate(receiver: Receiver, taken: Taken) -> dict[str, float]:
+    receiver.receive()
+    receiver.release()
+    taken.tell(1)
     count, begun = 0, 0
     while True:
         stamp = _STAMP.unpack_from(receiver.receive())[0]

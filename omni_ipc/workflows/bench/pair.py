@@ -8,13 +8,12 @@ starts, threads included, ends with the two. It ends with its standard input.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,6 +23,7 @@ from omni_ipc.workflows.bench.measures import Found, Measure, Taken
 from omni_ipc.workflows.bench.subject import Alone, Case, Subject, load
 
 _STDIN = 0
+_CORES = sorted(os.sched_getaffinity(0))
 _PRIORITY = -20
 _PATIENCE_S = 20.0  # beyond the seconds of a measurement
 
@@ -64,27 +64,26 @@ def _come_first() -> None:
 
 
 def _carry_out(command: Command, kind: Callable[[Case], Subject | Alone]) -> Found:
-    with contextlib.closing(kind(command.case)) as subject:
-        taken = Taken()
+    with contextlib.closing(kind(command.case)) as subject, contextlib.ExitStack() as children:
         if isinstance(subject, Alone):
-            roles: list[Callable[[], Found]] = [functools.partial(measures.alone, subject, command.seconds)]
+            results = [children.enter_context(_child(lambda: measures.alone(subject, command.seconds), _CORES))]
         else:
-            roles = [
-                lambda: measures.read(command.measure, subject.receiver(), taken),
-                lambda: measures.write(command.measure, subject.sender(), taken, command.seconds),
-            ]
-        with contextlib.ExitStack() as children:
-            results = [children.enter_context(_child(role)) for role in roles]
-            return _gather(results, time.monotonic() + command.seconds + _PATIENCE_S)
+            taken = Taken()
+            reading, writing = (_CORES[:1], _CORES[-1:]) if subject.spins else (_CORES, _CORES)
+            read = _child(lambda: measures.read(command.measure, subject.receiver(), taken), reading)
+            write = _child(lambda: measures.write(command.measure, subject.sender(), taken, command.seconds), writing)
+            results = [children.enter_context(read), children.enter_context(write)]
+        return _gather(results, time.monotonic() + command.seconds + _PATIENCE_S)
 
 
 @contextlib.contextmanager
-def _child(role: Callable[[], Found]) -> Iterator[int]:
-    """Fork a child that plays a role; give the descriptor that it tells what it found on, and end it."""
+def _child(role: Callable[[], Found], cores: Sequence[int]) -> Iterator[int]:
+    """Fork a child that plays a role on some cores; give the descriptor that it tells what it found on, and end it."""
     result, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
+            os.sched_setaffinity(0, cores)
             found = role()
         except BaseException as error:
             found = Found(reason=_described(error))

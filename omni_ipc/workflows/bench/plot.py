@@ -32,22 +32,24 @@ def draw(results: Results, path: Path) -> None:
     Raises:
         UsageError: it cannot be written.
     """
+    from matplotlib import colormaps
     from matplotlib.figure import Figure as Drawing
 
     sizes = results.sizes()
-    drawing = Drawing(figsize=(10, 7), layout="constrained")
+    drawing = Drawing(figsize=(12, 7), layout="constrained")
     axes = drawing.subplots()
+    axes.set_prop_cycle(color=colormaps["tab20"].colors)
     for subject, work in results.lines():
         points = [(size, figure) for size in sizes if (figure := results.figure(subject, work, size, "p50"))]
         if points:
             medians = [figure.median for _, figure in points]
             spread = [[f.median - f.low for _, f in points], [f.high - f.median for _, f in points]]
-            style = "-o" if subject.startswith("omni_ipc") else ":" if subject.startswith("limit") else "--."
+            style = "-o" if subject.startswith("omni_ipc") else ":x" if subject.startswith("limit") else "--."
             axes.errorbar([size for size, _ in points], medians, yerr=spread, fmt=style, label=f"{subject}, {work}")
     axes.set(xscale="log", yscale="log", xlabel="bytes of a message", ylabel="one-way p50, µs")
     axes.set_xticks(sizes, [size_name(size) for size in sizes])
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    drawing.legend(loc="outside right upper", fontsize="small")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         drawing.savefig(path)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 import importlib
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 
@@ -66,7 +66,12 @@ class Receiver:
 
 
 class Subject(Protocol):
-    """What writer and reader share; made before they are two."""
+    """What writer and reader share; made before they are two.
+
+    If its reader spins, each side gets a core of its own; else the system places them as it likes.
+    """
+
+    spins: ClassVar[bool]
 
     def __init__(self, case: Case) -> None: ...
     def sender(self) -> Sender: ...
@@ -97,6 +102,6 @@ class Payload:
 
 
 def load(path: str) -> Any:
-    """Import a subject's class by "module:class", the module being one of `subjects`."""
+    """Import a subject's class by "module:class", the module being one of `subjects` if it has no dots."""
     module, _, name = path.partition(":")
-    return getattr(importlib.import_module(f"{__package__}.subjects.{module}"), name)
+    return getattr(importlib.import_module(module if "." in module else f"{__package__}.subjects.{module}"), name)

@@ -109,8 +109,10 @@ def compare(
             else:
                 there.append(entry)
         run = _Run(results, left_out, started, scratch)
+        tasks = [task for entry in there for task in _tasks(entry, sizes)]
+        repetitions = run.repeat(tasks, begun + plan.total_s, plan.case_s, progress)
+        progress("idle readers", len(tasks), len(tasks))
         run.idle(there, plan.idle_s)
-        repetitions = run.repeat([task for entry in there for task in _tasks(entry, sizes)], plan, begun, progress)
     return Comparison(results, goals.judge(results), left_out, repetitions, time.monotonic() - begun)
 
 
@@ -129,18 +131,18 @@ class _Run:
         for task in tasks:
             self._take(task)
 
-    def repeat(self, tasks: Sequence[_Task], plan: Plan, begun: float, progress: Progress) -> int:
+    def repeat(self, tasks: Sequence[_Task], end: float, seconds: float, progress: Progress) -> int:
         """Do all of it, as often as the time allows, and tell how often that was."""
         repetitions, longest = 0, 0.0
-        while repetitions == 0 or time.monotonic() - begun + longest < plan.total_s:
-            repetition_begun = time.monotonic()
+        while repetitions == 0 or time.monotonic() + longest < end:
+            begun = time.monotonic()
             for number, task in enumerate(tasks):
                 progress(f"repetition {repetitions + 1}: {task.name}", number, len(tasks))
                 if task.name not in self._left_out:
-                    self._ask(task, plan.case_s)
+                    self._ask(task, seconds)
                     self._take(task)
             repetitions += 1
-            longest = max(longest, time.monotonic() - repetition_begun)
+            longest = max(longest, time.monotonic() - begun)
         return repetitions
 
     def _ask(self, task: _Task, seconds: float) -> None:

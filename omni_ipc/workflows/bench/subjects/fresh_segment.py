@@ -15,6 +15,8 @@ from omni_ipc.workflows.bench.subject import Case, Payload, Receiver
 class FreshSegment:
     """A pipe for the names."""
 
+    spins = False
+
     def __init__(self, case: Case) -> None:
         resource_tracker.ensure_running()  # one for both: else that of the writer calls each segment leaked
         self._names, self._telling = multiprocessing.Pipe(duplex=False)

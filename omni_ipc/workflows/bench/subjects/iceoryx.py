@@ -17,6 +17,8 @@ _QUEUED = 64
 class Iceoryx:
     """The settings of a service; its ends are made by their processes."""
 
+    spins = True
+
     def __init__(self, case: Case) -> None:
         self._case = case
 

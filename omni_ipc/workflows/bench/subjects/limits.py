@@ -11,6 +11,8 @@ from omni_ipc.workflows.bench.subject import Case, Receiver
 class Flag:
     """One shared word; the reader looks at nothing else."""
 
+    spins = True
+
     def __init__(self, _: Case) -> None:
         self._memory = mmap.mmap(-1, mmap.PAGESIZE)
         self._words = memoryview(self._memory).cast("Q")

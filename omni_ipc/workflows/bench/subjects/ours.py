@@ -34,7 +34,7 @@ class Note(msgspec.Struct, frozen=True, tag=True):
 class Parked:
     """A lane, a doorbell and a slab, mapped by both."""
 
-    spin_s = 0.0
+    spins = False
 
     def __init__(self, case: Case) -> None:
         self._case = case
@@ -63,7 +63,7 @@ class Parked:
     def receiver(self) -> Receiver:
         slab = SlabReader(rt=self._rt, buffer=self._buffers()[2], name="bench")
         reader = LaneReader(self._lane, slab=slab)
-        port = Port(rt=self._rt, lanes=[reader], doorbell=self._doorbell, spin_s=self.spin_s)
+        port = Port(rt=self._rt, lanes=[reader], doorbell=self._doorbell, spin_s=_PATIENCE_S if self.spins else 0.0)
         kinds: dict[Work, Callable[[Port], Receiver]] = {
             Work.COPY: _Bodies,
             Work.BATCH: _Batches,
@@ -83,7 +83,7 @@ class Parked:
 class Spinning(Parked):
     """The same, with a reader that never sleeps."""
 
-    spin_s = _PATIENCE_S
+    spins = True
 
 
 class _End:

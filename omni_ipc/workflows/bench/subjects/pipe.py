@@ -11,6 +11,8 @@ from omni_ipc.workflows.bench.subject import Case, Payload, Receiver
 class Pipe:
     """Both ends of a pipe."""
 
+    spins = False
+
     def __init__(self, case: Case) -> None:
         self._reading, self._writing = multiprocessing.Pipe(duplex=False)
         self._size_bytes = case.size_bytes

@@ -13,6 +13,8 @@ from omni_ipc.workflows.bench.subject import Case, Payload, Receiver
 class TorchQueue:
     """A queue, inherited by both."""
 
+    spins = False
+
     def __init__(self, case: Case) -> None:
         self._queue: Any = multiprocessing.get_context("fork").Queue()
         self._size_bytes = case.size_bytes

@@ -16,6 +16,8 @@ _PATIENCE_S = 60.0
 class VllmQueue:
     """The writer's end, which the fork hands on, and what its reader needs to attach."""
 
+    spins = True
+
     def __init__(self, case: Case) -> None:
         self._queue: Any = MessageQueue(1, 1, max_chunk_bytes=_CHUNK_BYTES, max_chunks=_CHUNKS)
         self._handle = self._queue.export_handle()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import tempfile
 from typing import Any
 
 import zmq
@@ -15,9 +15,11 @@ _COPY_BELOW_BYTES = 64 << 10  # pyzmq's own threshold
 class PushPull:
     """An address; the sockets are made by their processes."""
 
+    spins = False
+
     def __init__(self, case: Case) -> None:
         self._size_bytes = case.size_bytes
-        self._address = f"ipc://{Path(case.scratch, 'zmq')}"
+        self._address = f"ipc://{tempfile.mkdtemp(dir=case.scratch)}/socket"
 
     def sender(self) -> _Sender:
         return _Sender(self._address, self._size_bytes)
@@ -33,6 +35,7 @@ class _Sender:
     def __init__(self, address: str, size_bytes: int) -> None:
         self._context: Any = zmq.Context()
         self._socket = self._context.socket(zmq.PUSH)
+        self._socket.setsockopt(zmq.RECONNECT_IVL, 1)  # its reader may bind a moment later
         self._socket.connect(address)
         self._payload = Payload(size_bytes)
         self._copy = size_bytes < _COPY_BELOW_BYTES
