@@ -71,6 +71,10 @@ class DualWriterRingWorld(EngineWorld):
         for output in self.outputs:
             self._consume(output)
 
+    def _why_silent(self) -> str:
+        unused = [name for name, lane in self._lanes.items() if lane.counts().written == 0]
+        return f": nothing was ever written to lane {unused[0]}, so its writer uses another's" if unused else ""
+
     def project(self, pending: PendingStep) -> dict[str, object]:
         """Project onto DualWriterRing; a place of the model is a message here, whatever its bytes."""
         return {

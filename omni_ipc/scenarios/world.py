@@ -102,7 +102,9 @@ class EngineWorld(abc.ABC):
         self._engage()
         left = self.table.describe()
         if not self.executor.shutdown():
-            self._endings["worker"] = f"it did not say goodbye within {CONFIG.shutdown_timeout_s:g} s"
+            self._endings["worker"] = (
+                f"it did not say goodbye within {CONFIG.shutdown_timeout_s:g} s{self._why_silent()}"
+            )
         self.link.join()
         endings = tuple(sorted(self._endings.items()))
         if lost := [f"{who}: {ending}" for who, ending in endings if ending != DELIVERED]:
@@ -117,6 +119,10 @@ class EngineWorld(abc.ABC):
         tasks += [self._rt.spawn(self._consume, output, name=f"consumer {output}") for output in self.outputs]
         for task in tasks:
             task.join()
+
+    def _why_silent(self) -> str:
+        """Say more of a worker that did not say goodbye, where a world can see more."""
+        return ""
 
     @abc.abstractmethod
     def project(self, pending: PendingStep) -> Mapping[str, object]:
