@@ -102,7 +102,7 @@ def run(*, keep: Path | None = None, progress: Progress = lambda *_: None) -> De
             race = _Race(bench, defect, SCENARIOS[defect.scenario])
             for stage, show in race.stages():
                 progress(defect.name, stage, None)
-                cells.append(_cell(defect.name, stage, show))
+                cells.append(cell_of(defect.name, stage, show))
                 progress(defect.name, stage, cells[-1])
     return Demo(tuple(cells), device, time.monotonic() - start)
 
@@ -115,7 +115,8 @@ class Shown(msgspec.Struct, frozen=True):
     reference: tuple[bool, str]
 
 
-def _cell(race: str, stage: Stage, show: Callable[[], Shown]) -> Cell:
+def cell_of(race: str, stage: Stage, show: Callable[[], Shown]) -> Cell:
+    """Carry out one stage, and judge it: the defect must show, and the reference must not."""
     try:
         shown = show()
     except OmniError as error:  # this stage could not be carried out; the others still can
