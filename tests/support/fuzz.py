@@ -20,7 +20,7 @@ import numpy as np
 from tests.support.forging import Forger
 from tests.support.hostile import LIMIT, Victim, recordings
 
-MEASURED_EVERY = 40  # cases whose memory is counted, byte for byte
+MEASURED_SHARE = 40  # the first of so many cases have their memory counted, byte for byte
 MOST_BYTES = 32 * LIMIT  # that such a case may have at a time: copies, objects, tracebacks
 ROOM_BYTES = 64 << 20  # beyond what the process had at the start: for any case
 
@@ -48,11 +48,15 @@ class Fuzz:
         for recording in self._recordings:  # decoders are made, and modules imported, on first use
             assert self._victim.read(recording.lane, recording.slab), "an honest message was refused"
         sys.addaudithook(self._hear)
+        measured = range(first, first + -(-cases // MEASURED_SHARE))
+        tracemalloc.start()  # once: each start keeps a few kilobytes for good
         for number in range(first, first + cases):
             lane, slab = self._forger.case(number)
+            if number == measured.stop:
+                tracemalloc.stop()
             try:
                 self._armed = True
-                found = self._measure(lane, slab) if number % MEASURED_EVERY == 0 else self._victim.read(lane, slab)
+                found = self._measure(lane, slab) if number in measured else self._victim.read(lane, slab)
             except BaseException as error:
                 error.add_note(f"case {number}")
                 raise
@@ -62,12 +66,10 @@ class Fuzz:
             self.delivering += found > 0
 
     def _measure(self, lane: bytearray, slab: bytearray) -> int:
-        tracemalloc.start()
-        try:
-            found = self._victim.read(lane, slab)
-            peak_bytes = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        tracemalloc.reset_peak()
+        before_bytes, _ = tracemalloc.get_traced_memory()
+        found = self._victim.read(lane, slab)
+        peak_bytes = tracemalloc.get_traced_memory()[1] - before_bytes
         self.peak_bytes = max(self.peak_bytes, peak_bytes)
         assert peak_bytes <= MOST_BYTES, f"{peak_bytes} bytes were allocated"
         return found
