@@ -189,10 +189,19 @@ class WorkerHost:
     def death(self) -> PeerDied | None:
         """Tell how the process ended, if it did."""
         status = self._process.poll()
+        if status is None and self._has_ended():
+            status = self._process.wait()  # another thread is just reaping it, and until then poll() knows nothing
         if status is None:
             return None
         how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
         return PeerDied(f"The worker process {self.pid}", how)
+
+    def _has_ended(self) -> bool:
+        """Tell whether the process has ended, without reaping it."""
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:  # reaped
+            return True
 
     def await_answer(self, expected: type[Answer]) -> None:
         """Wait for what the process says next.

@@ -203,3 +203,17 @@ def test_a_forked_child_does_not_hide_the_death_of_the_process(tmp_path: Path) -
                 worker.join()
         finally:
             os.kill(int(pid_file.read_text()), signal.SIGKILL)
+
+
+def test_a_death_is_told_in_full_while_another_thread_reaps_the_process(host: WorkerHost) -> None:
+    """`Popen.poll` knows nothing while another thread waits for the process; who asks then waits for the answer."""
+    process = host._process
+    with process._waitpid_lock:  # type: ignore[attr-defined]  # as a thread in Popen.wait holds it
+        os.kill(host.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, host.pid, os.WEXITED | os.WNOWAIT)
+        told: list[PeerDied | None] = []
+        asker = RT.spawn(lambda: told.append(host.death()), name="asker")
+        asker.join(timeout=0.2)
+        assert told == []
+    asker.join(timeout=10)
+    assert "killed by SIGKILL" in str(told)
