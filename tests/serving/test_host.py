@@ -13,16 +13,13 @@ import numpy as np
 import pytest
 
 from omni_ipc.errors import OmniError, PeerDied, PeerFailed, ShutdownError
-from omni_ipc.seam.native import NativeRuntime
-from omni_ipc.serving.config import ServingConfig
 from omni_ipc.serving.executor import Executor
-from omni_ipc.serving.host import HostedWorker, WorkerHost, WorkerSpec
+from omni_ipc.serving.host import WorkerHost, WorkerSpec
 from omni_ipc.serving.messages import Execute
-from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.transport import liveness
-from tests.support.lanes import ROOT
+from tests.support.executors import executor_over
+from tests.support.lanes import ROOT, RT
 
-RT = NativeRuntime()
 CHOOSY = WorkerSpec(pipeline="tests.serving.pipelines:Choosy")
 STUCK = WorkerSpec(pipeline="tests.serving.pipelines:Stuck")
 
@@ -31,19 +28,6 @@ STUCK = WorkerSpec(pipeline="tests.serving.pipelines:Stuck")
 def host() -> Iterator[WorkerHost]:
     with WorkerHost() as host:
         yield host
-
-
-def executor_over(worker: HostedWorker) -> Executor:
-    executor = Executor(
-        rt=RT,
-        requests=worker.requests,
-        results=worker.results,
-        table=OutputTable(rt=RT),
-        config=ServingConfig(output_timeout_s=30, rpc_timeout_s=30),
-        death=worker.death,
-    )
-    executor.start()
-    return executor
 
 
 def result_of(executor: Executor, output: str) -> np.ndarray:

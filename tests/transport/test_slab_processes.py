@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from omni_ipc.scenarios.pipelines import is_output_of
-from omni_ipc.serving.config import ServingConfig
-from omni_ipc.serving.executor import Executor
 from omni_ipc.serving.host import WorkerHost, WorkerSpec
-from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.transport.geometry import SlotClass
+from tests.support.executors import executor_over
 from tests.support.lanes import RT
 
 LARGE = WorkerSpec(pipeline="omni_ipc.scenarios.pipelines:ArrayPipeline", pipeline_options={"count": 100_000})
@@ -29,15 +27,7 @@ def test_an_output_is_a_view_of_the_workers_slab_and_its_slot_serves_the_next() 
     """Ten outputs go through two slots of a worker process, and one that is kept outlives the worker."""
     with WorkerHost() as host:
         worker = host.open(RT, LARGE, slab_classes=[SlotClass(1 << 20, 2)])
-        executor = Executor(
-            rt=RT,
-            requests=worker.requests,
-            results=worker.results,
-            table=OutputTable(rt=RT),
-            config=ServingConfig(output_timeout_s=30, rpc_timeout_s=30),
-            death=worker.death,
-        )
-        executor.start()
+        executor = executor_over(worker)
         kept = None
         for number in range(10):
             name = f"output {number}"
