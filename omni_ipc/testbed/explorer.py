@@ -63,7 +63,7 @@ def explore(
         progress: called from time to time.
 
     Raises:
-        UsageError: the scenario is no function of one argument, or a budget is not positive.
+        UsageError: the scenario is no function of at most one argument, or a budget is not positive.
         UnknownName: there is no such strategy, or no such memory order.
     """
     _require_positive("runs", runs)

@@ -20,7 +20,8 @@ from omni_ipc.testbed.strategies.default import DefaultOrder
 from omni_ipc.testbed.tasks import Pool
 from omni_ipc.testbed.uncontrolled import Guard
 
-Scenario = Callable[[ControlledRuntime], object]
+Scenario = Callable[[ControlledRuntime], object] | Callable[[], object]
+"""Takes the runtime, or nothing: then it uses threads, queues, futures and the clock as anybody would."""
 
 
 class Runner:
@@ -44,8 +45,8 @@ class Runner:
         memory: MemoryOrder = MemoryOrder.SC,
         declared: bool = False,
     ) -> None:
-        require_scenario(scenario)
-        self._scenario = scenario
+        self._scenario: Callable[..., object] = scenario
+        self._takes_runtime = takes_runtime(scenario)
         self._transparent = transparent
         self._max_steps = max_steps
         self._memory = memory
@@ -74,7 +75,7 @@ class Runner:
     def start(self, kernel: Kernel, rt: ControlledRuntime) -> None:
         """Run the scenario as the task "main" until the run is over, or is suspended by its chooser."""
         self._guard.kernel = kernel
-        kernel.launch("main", self._scenario, (rt,))
+        kernel.launch("main", self._scenario, (rt,) if self._takes_runtime else ())
 
     def finish(self, kernel: Kernel, rt: ControlledRuntime, recorder: Recorder | None = None) -> Run:
         """End what still lives of a run, and return what came of it.
@@ -116,21 +117,36 @@ class Runner:
         return self.run(DefaultOrder(), prefix, record=True)
 
 
-def require_scenario(scenario: object) -> None:
-    """Check that a scenario can be called with a runtime.
+def takes_runtime(scenario: object) -> bool:
+    """Tell whether a scenario takes the runtime; one that can be called with nothing takes nothing, unless by name.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: it can be called in neither way.
     """
     if not callable(scenario):
-        raise UsageError(f"A scenario is a function of one argument, the runtime; this is {scenario!r}.")
+        raise UsageError(
+            f"A scenario is a function of no argument, or of one argument, the runtime; this is {scenario!r}."
+        )
     try:
-        inspect.signature(scenario).bind(None)
+        signature = inspect.signature(scenario)
+    except ValueError:  # as of some builtins: the call itself will tell
+        return True
+    if _binds(signature) and "rt" not in signature.parameters:
+        return False
+    try:
+        signature.bind(None)
     except TypeError as error:
         name = getattr(scenario, "__name__", repr(scenario))
         raise UsageError(
-            f"A scenario is called with one argument, the runtime, and '{name}' cannot be: {error}. Give it one "
-            "parameter, rt; bind others with functools.partial."
+            f"A scenario is called with no argument, or with one argument, the runtime, and '{name}' cannot be: "
+            f"{error}. Give it no parameter, or one, rt; bind others with functools.partial."
         ) from None
-    except ValueError:  # no signature, as of some builtins: the call itself will tell
-        return
+    return True
+
+
+def _binds(signature: inspect.Signature) -> bool:
+    try:
+        signature.bind()
+    except TypeError:
+        return False
+    return True

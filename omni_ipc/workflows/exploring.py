@@ -10,9 +10,9 @@ from pathlib import Path
 from omni_ipc import scenarios
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import MemoryOrder, Report
-from omni_ipc.testbed import ControlledRuntime, Progress, explore
+from omni_ipc.testbed import Progress, explore
 
-Function = Callable[[ControlledRuntime], object]
+Function = Callable[..., object]
 
 
 def explore_scenario(

@@ -85,11 +85,18 @@ def test_an_unknown_strategy_is_refused_with_the_nearest() -> None:
         explore(philosophers, strategy="deep-first")
 
 
-@pytest.mark.parametrize("scenario", [None, "name", lambda: None, lambda rt, other: None])
+@pytest.mark.parametrize("scenario", [None, "name", lambda rt, other: None, lambda *, rt: None])
 def test_what_is_no_scenario_is_refused(scenario: object) -> None:
-    """A scenario can be called with one argument."""
+    """A scenario can be called with no argument, or with one argument."""
     with pytest.raises(UsageError, match="one argument"):
         explore(scenario)  # type: ignore[arg-type]
+
+
+def test_a_plain_scenario_takes_no_argument() -> None:
+    """It is called with nothing, also where it could take something; a parameter called rt is the runtime."""
+    assert explore(lambda: 1).outcomes == ("1",)
+    assert explore(lambda *rest, limit=3: (rest, limit)).outcomes == ("((), 3)",)
+    assert explore(lambda rt=None: type(rt).__name__).outcomes == ("'ControlledRuntime'",)
 
 
 def test_arguments_may_be_bound_beforehand() -> None:
