@@ -1,0 +1,133 @@
+"""Work that is cancelled on one side of the border, and goes on at the other."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import queue
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.kernels.kernel import EXCEPTION, LOST_WAKEUP, Kernel, together
+
+
+def cancelled_future() -> None:
+    """A thread looks whether a future is done, and sets its result: who awaits it cancels it between the two."""
+    asyncio.run(_cancel_and_resolve(claim=False))
+
+
+def cancelled_future_fixed() -> None:
+    """It claims the future first; from then on it cannot be cancelled."""
+    asyncio.run(_cancel_and_resolve(claim=True))
+
+
+async def _cancel_and_resolve(*, claim: bool) -> None:
+    future: concurrent.futures.Future[int] = concurrent.futures.Future()
+
+    def work() -> None:
+        if future.set_running_or_notify_cancel() if claim else not future.done():
+            future.set_result(1)
+
+    thread = threading.Thread(target=work, name="worker")
+    thread.start()
+    awaited = asyncio.wrap_future(future)
+    awaited.cancel()
+    await asyncio.wait({awaited})
+    thread.join()
+
+
+def timed_out_get() -> None:
+    """A thread gives up on an item, which has just been taken out of the queue for it."""
+    _get_with_patience(look=False)
+
+
+def timed_out_get_fixed() -> None:
+    """It takes the item if it cannot be cancelled any more."""
+    _get_with_patience(look=True)
+
+
+def _get_with_patience(*, look: bool) -> None:
+    taken: list[str] = []
+
+    async def serve() -> None:
+        items: asyncio.Queue[str] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def consume() -> None:
+            future = asyncio.run_coroutine_threadsafe(items.get(), loop)
+            try:
+                taken.append(future.result(timeout=1.0))
+            except concurrent.futures.TimeoutError:
+                if not future.cancel() and look:
+                    taken.append(future.result())
+
+        thread = threading.Thread(target=consume, name="consumer")
+        thread.start()
+        await asyncio.sleep(1.0)
+        items.put_nowait("item")
+        await asyncio.to_thread(thread.join)
+        taken.extend(items.get_nowait() for _ in range(items.qsize()))
+
+    asyncio.run(serve())
+    assert taken == ["item"], f"taken: {taken}"
+
+
+def executor_shutdown() -> None:
+    """A coroutine hands work to an executor that a thread shuts down."""
+    _submit_and_shut_down(wait=False)
+
+
+def executor_shutdown_fixed() -> None:
+    """The thread waits until all work is handed over."""
+    _submit_and_shut_down(wait=True)
+
+
+def _submit_and_shut_down(*, wait: bool) -> None:
+    executor, handed_over = ThreadPoolExecutor(1), threading.Event()
+
+    async def submit() -> None:
+        future = asyncio.get_running_loop().run_in_executor(executor, int)
+        handed_over.set()
+        assert await future == 0
+
+    def stop() -> None:
+        if wait:
+            handed_over.wait()
+        executor.shutdown()
+
+    together(lambda: asyncio.run(submit()), stop)
+
+
+def cancelled_to_thread() -> None:
+    """Cancel who waits in a thread for an item: the thread waits on, and takes the item of the next one."""
+    _cancel_and_get_again(poison=False)
+
+
+def cancelled_to_thread_fixed() -> None:
+    """Tell the thread to go, too, before somebody else comes."""
+    _cancel_and_get_again(poison=True)
+
+
+def _cancel_and_get_again(*, poison: bool) -> None:
+    items: queue.Queue[str | None] = queue.Queue()
+
+    async def serve() -> None:
+        first = asyncio.create_task(asyncio.to_thread(items.get))
+        await asyncio.sleep(0)
+        first.cancel()
+        if poison:
+            items.put(None)
+        second = asyncio.create_task(asyncio.to_thread(items.get))
+        items.put("item")
+        await second
+        await asyncio.wait({first})
+
+    asyncio.run(serve())
+
+
+KERNELS = (
+    Kernel(cancelled_future, cancelled_future_fixed, EXCEPTION, "InvalidStateError", "The future_orphan of the field"),
+    Kernel(timed_out_get, timed_out_get_fixed, EXCEPTION, "taken: []", "asyncio.wait_for, before Python 3.12"),
+    Kernel(executor_shutdown, executor_shutdown_fixed, EXCEPTION, "after shutdown", "asyncio's run_in_executor"),
+    Kernel(cancelled_to_thread, cancelled_to_thread_fixed, LOST_WAKEUP, "queue", "asyncio.to_thread: no cancellation"),
+)

@@ -1,0 +1,46 @@
+"""Faults of the field, as they were: worlds of the product with one part exchanged. They take their runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from omni_ipc.scenarios import DEFECTS, SCENARIOS
+from omni_ipc.testbed import ControlledRuntime
+from tests.kernels.kernel import EXCEPTION, Kernel
+
+_SOURCE = "vLLM-Omni, asynchronous output path"
+_LEFT = {  # what is left in the table of outputs
+    "late_split_map": "unsplit 1 [b]",
+    "dual_writers": "waiting 1 [b/1], cached 0",
+    "unpack_outside_lock": "cached 1 [a]",
+    "lossy_overflow": "waiting 1 [b/1], cached 0",
+    "timeout_consumes": "waiting 1 [b/1], cached 0",
+    "aggregate_overflow": "waiting 1 [b/1], cached 0",
+}
+
+
+def _world(scenario: str, defect: str | None = None) -> Callable[[ControlledRuntime], object]:
+    """Give the function that builds the world of a scenario, and runs it."""
+    described = SCENARIOS[scenario]
+    parts = described.parts(defect)
+
+    def run(rt: ControlledRuntime) -> None:
+        described.world(rt, parts).run()
+
+    run.__name__ = defect or scenario
+    return run
+
+
+_TWINS = {name: _world(name) for name in SCENARIOS}
+
+KERNELS = tuple(
+    Kernel(_world(defect.scenario, name), _TWINS[defect.scenario], EXCEPTION, _LEFT[name], _SOURCE)
+    for name, defect in DEFECTS.items()
+)
+
+TRANSPARENT = {
+    run: SCENARIOS[defect.scenario].transparent
+    for kernel, defect in zip(KERNELS, DEFECTS.values(), strict=True)
+    for run in (kernel.scenario, kernel.fixed)
+}
+"""Regions that are not steps of their own in a world."""
