@@ -28,15 +28,17 @@ class Clock:
         is_quiet: whether it found that only timers would fire for ever.
         quiet_rounds: jumps since the last step that told anybody anything.
         quiet_since: number of steps that had been taken when the quiet spell began.
+        reads, read_depth: how often the clock was read in which step, by whoever reads it.
     """
 
-    __slots__ = ("_began", "_fired", "_seen", "is_quiet", "now", "quiet_rounds", "quiet_since")
+    __slots__ = ("_began", "_fired", "_seen", "is_quiet", "now", "quiet_rounds", "quiet_since", "read_depth", "reads")
 
     def __init__(self) -> None:
         self.now = 0.0
         self.is_quiet = False
         self.quiet_rounds = 0
         self.quiet_since = 0
+        self.reads = self.read_depth = 0
         self._began = 0.0
         self._seen = 0
         self._fired: set[int] = set()
@@ -60,11 +62,25 @@ class Clock:
             self.is_quiet = True
             return False
         self.now = max(self.now, self._next(waiting, unfired))
-        for task in waiting:
-            if task.deadline is not None and task.deadline <= self.now:
-                task.ready = always
-                self._fired.add(task.index)
+        self._fired.update(self._release(waiting))
         return True
+
+    def is_awaited(self, living: list[Task]) -> bool:
+        """Tell whether anybody waits for a deadline that has not come."""
+        return any(task.deadline is not None and task.ready is not always for task in living)
+
+    def fire(self, living: list[Task]) -> None:
+        """Jump to the next deadline though somebody could go on."""
+        waiting = [task for task in living if task.deadline is not None and task.ready is not always]
+        self.now = max(self.now, min(task.deadline for task in waiting if task.deadline is not None))
+        self._release(waiting)
+
+    def _release(self, waiting: list[Task]) -> list[int]:
+        """Let those go on whose deadline has come, and return their indices."""
+        due = [task for task in waiting if task.deadline is not None and task.deadline <= self.now]
+        for task in due:
+            task.ready = always
+        return [task.index for task in due]
 
     def _listen(self, write_log: list[int], plumbing: int) -> None:
         written = 0

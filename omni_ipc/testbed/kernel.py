@@ -28,8 +28,8 @@ from omni_ipc.testbed.failures import (
     unrepeatable,
 )
 from omni_ipc.testbed.identity import Identities
-from omni_ipc.testbed.operations import Operation, always
-from omni_ipc.testbed.tasks import Pool, RunEnded, Task
+from omni_ipc.testbed.operations import Operation, Subject, always, never
+from omni_ipc.testbed.tasks import Group, Pool, RunEnded, Task
 
 _PATIENCE = 100  # how often a task that is told to end may go on before it is given up
 _ABANDONED: list[object] = []  # carriers of tasks that were given up: to collect them would resume them
@@ -40,6 +40,16 @@ class Chooser(Protocol):
 
     def choose(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
         """Return one of the tasks that can go on, the kernel's ``outside`` to suspend the run, or None to end it."""
+
+
+class Observer(Protocol):
+    """Looks on while a failing schedule is run again."""
+
+    def step(self, kernel: Kernel, chosen: Task) -> None:
+        """Take note of a decision: the step before it is over, and the chosen task has not taken its own yet."""
+
+    def meet(self, subject: Subject) -> None:
+        """Take note of something that a step touches beside the subject of its operation."""
 
 
 class Kernel:
@@ -57,6 +67,10 @@ class Kernel:
         living: tasks that have not ended, by index.
         last: the task that took the last step.
         current: the task that runs now.
+        time: bit of the clock, if timers may fire before their time.
+        resumed: called with each task that goes on after another one; for what hides in the OS thread.
+        closers: called once all tasks have ended.
+        curtailed: what was left out of the run's continuations, and why: each a sentence's end.
     """
 
     def __init__(
@@ -73,7 +87,11 @@ class Kernel:
         self.reads = self.writes = 0
         self.read_log: list[int] = []
         self.write_log: list[int] = []
+        self.time = 0
+        self.curtailed: set[str] = set()
+        self.groups: dict[str, Group] = {}
         self.plumbing = 0  # bits of locks and waiting lists: in them nothing is told to anybody
+        self.numbered: dict[str, int] = {}  # names given so far, by template
         self.tasks: list[Task] = []
         self.living: list[Task] = []
         self.outside = Task("outside", -1, 0, _nothing, ())
@@ -85,7 +103,9 @@ class Kernel:
         self.pruned = False
         self.failure: Failure | None = None
         self.escape: BaseException | None = None
-        self.observer: Callable[[Task], None] | None = None
+        self.observer: Observer | None = None
+        self.resumed: Callable[[Task], object] | None = None
+        self.closers: list[Callable[[], object]] = []
 
     # What objects call
 
@@ -97,9 +117,11 @@ class Kernel:
         task = self.current
         if not task.atomic:
             self._point(task, operation, operation.enabled)
-        elif not operation.enabled():
-            self.reads |= operation.reads | operation.writes
-            self._point(task, operation, operation.enabled)
+        else:
+            self._tell(operation)
+            if not operation.enabled():
+                self.reads |= operation.reads | operation.writes
+                self._point(task, operation, operation.enabled)
         self.reads |= operation.reads
         self.writes |= operation.writes
         return operation.execute()
@@ -116,19 +138,44 @@ class Kernel:
         ready = always
         if timeout > 0:
             task.deadline = self.clock.now + timeout
+            self.reads |= self.time
             ready = operation.enabled
         if not task.atomic:
             self._point(task, operation, ready)
-        elif not ready():
-            self.reads |= operation.reads | operation.writes
-            self._point(task, operation, ready)
+        else:
+            self._tell(operation)
+            if not ready():
+                self.reads |= operation.reads | operation.writes
+                self._point(task, operation, ready)
         task.deadline = None
-        self.reads |= operation.reads
+        self.reads |= operation.reads if timeout <= 0 else operation.reads | self.time
         if operation.enabled():
             self.writes |= operation.writes
             return operation.execute()
         self.reads |= operation.writes
         return operation.expire()
+
+    def now(self) -> float:
+        """Read the clock."""
+        self.reads |= self.time
+        return self.clock.now
+
+    def group(self, name: str) -> Group:
+        """Return the tasks that live and die together under a name; there may be none yet."""
+        if name not in self.groups:
+            self.groups[name] = Group(name, self.identities["group", name])
+        return self.groups[name]
+
+    def announce(self, made: object) -> None:
+        """Take note of a new object that faults may be about; here there are none."""
+
+    def begun(self, task: Task) -> None:
+        """Take note of a new task before its first step."""
+
+    def _tell(self, operation: Operation) -> None:
+        """Name what an operation within a region is about to whoever looks on."""
+        if self.observer is not None and operation.subject is not None:
+            self.observer.meet(operation.subject)
 
     def fence(self) -> None:
         """Let all see what the current task has stored, within its step; here they do already."""
@@ -139,18 +186,28 @@ class Kernel:
         maker.made += 1
         return maker, maker.made
 
-    def launch(self, name: str, fn: Callable[..., object], args: tuple[object, ...]) -> Task:
-        """Create a task, and run it up to its first point."""
+    def launch(
+        self, name: str, fn: Callable[..., object], args: tuple[object, ...], group: Group | None = None
+    ) -> Task:
+        """Create a task, in its parent's process or in another one, and run it up to its first point."""
         parent, number = self.identify()
         task = Task(name, len(self.tasks), self.identities[parent.key, number, "task"], fn, args)
         task.bit = self.identities[parent.key, number]
+        group = group or parent.group
+        if group is not None:
+            group.add(task)
         self.tasks.append(task)
         self.living.append(task)
+        self.begun(task)
         self.pool.carry(self, task)
         if parent is not self.outside:
             self.starter = parent
         self.current = task
+        if self.resumed is not None:
+            self.resumed(task)
         task.switch()
+        if self.resumed is not None:
+            self.resumed(parent)
         return task
 
     # Decisions
@@ -160,13 +217,13 @@ class Kernel:
         task.ready = ready
         if task.index < 0:
             raise UsageError(f"'{operation.action}' would wait for {operation.blocked_on()}, but no task runs it.")
-        if self.observer is not None:
-            self.observer(task)
         if operation.exclusive and not ready() and (cycle := find_cycle(task)):
             self.end(cycle)
         chosen = self.next_task()
         if chosen is not task:
             chosen.switch()
+            if self.resumed is not None:
+                self.resumed(task)
 
     def next_task(self) -> Task:
         """Close the step in progress, and choose whose step comes next."""
@@ -194,6 +251,8 @@ class Kernel:
                 self.current = chosen
                 return chosen
             self.order.append(chosen.index)
+        if self.observer is not None:
+            self.observer.step(self, chosen)
         self.depth = depth + 1
         self.current = self.last = chosen
         return chosen
@@ -212,6 +271,8 @@ class Kernel:
         self.depth += 1
         self.current = self.last = task
         task.switch()
+        if self.resumed is not None:
+            self.resumed(self.outside)
 
     def _pass_time(self) -> None:
         if not self.clock.advance(self.living, self.write_log, self.plumbing):
@@ -234,11 +295,11 @@ class Kernel:
     def leave(self, task: Task) -> Callable[[], object]:
         """Take leave of a task that has ended, and return what resumes the next one."""
         task.ended = True
-        task.ready = _never
+        task.ready = never
         self.living.remove(task)
         self.writes |= task.bit
         try:
-            if not self.over and self.living:
+            if not self.over and not all(living.daemon for living in self.living):
                 return self.next_task().switch
         except RunEnded:
             pass
@@ -300,16 +361,16 @@ class Kernel:
         while self.living:
             task = self.current = self.living[-1]
             assert task.carrier is not None
+            if self.resumed is not None:
+                self.resumed(task)
             task.carrier.greenlet.throw(RunEnded)
         self.current = self.outside
         for task in self.tasks:
             task.pending = task.carrier = None
             task.ready = always
+        for closer in self.closers:
+            closer()
 
 
 def _nothing() -> None:
     return None
-
-
-def _never() -> bool:
-    return False

@@ -32,6 +32,11 @@ def always() -> bool:
     return True
 
 
+def never() -> bool:
+    """Tell that an operation can never go on."""
+    return False
+
+
 def _never() -> Any:
     raise AssertionError("an operation without a time limit has timed out")
 

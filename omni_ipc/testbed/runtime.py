@@ -10,7 +10,8 @@ from omni_ipc.errors import UsageError
 from omni_ipc.records import Field
 from omni_ipc.seam import api
 from omni_ipc.testbed.buffering import BufferingKernel
-from omni_ipc.testbed.failures import describe_clock_loop
+from omni_ipc.testbed.faults.hook import ask
+from omni_ipc.testbed.faults.kernel import FaultingKernel
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.buffered_words import BufferedWords
 from omni_ipc.testbed.objects.condition import ControlledCondition
@@ -18,6 +19,7 @@ from omni_ipc.testbed.objects.event import ControlledEvent
 from omni_ipc.testbed.objects.future import ControlledFuture
 from omni_ipc.testbed.objects.lock import ControlledLock
 from omni_ipc.testbed.objects.memory import Memories
+from omni_ipc.testbed.objects.process import ControlledProcess
 from omni_ipc.testbed.objects.queue import ControlledQueue
 from omni_ipc.testbed.objects.region import ControlledRegion
 from omni_ipc.testbed.objects.rlock import ControlledRLock
@@ -27,10 +29,10 @@ from omni_ipc.testbed.objects.watched import Watch
 from omni_ipc.testbed.objects.words import ControlledWords
 from omni_ipc.testbed.operations import Operation
 from omni_ipc.testbed.sharing import Sharing
-from omni_ipc.testbed.tasks import Task
+from omni_ipc.testbed.standard import clock
+from omni_ipc.testbed.tasks import Group, Task
 
 _NO_REGION: AbstractContextManager[Any, bool | None] = nullcontext()
-_CLOCK_READS = 100_000  # of one step, after which it is taken to wait for a time that cannot come
 
 
 class ControlledRuntime:
@@ -47,8 +49,6 @@ class ControlledRuntime:
         self._transparent = frozenset(transparent)
         self._memories = Memories()
         self._watches: list[Watch] = []
-        self._clock_reads = 0
-        self._clock_depth = 0
 
     def spawn(self, fn: Callable[..., object], *args: object, name: str) -> ControlledTask:
         """Start ``fn(*args)`` as a task, in a step of the parent; it runs up to its own first point.
@@ -56,6 +56,19 @@ class ControlledRuntime:
         Raises:
             ValueError: a living task has that name.
         """
+        return self._spawn(fn, args, name)
+
+    def process(self, name: str) -> ControlledProcess:
+        """Make a process of tasks, which a fault may kill all at once."""
+        return ControlledProcess(self._kernel, name, self._spawn)
+
+    def fault(self, name: str) -> bool:
+        """Tell whether a fault of that name happens here; a point only if `faults.Hook` makes it possible."""
+        return isinstance(self._kernel, FaultingKernel) and ask(self._kernel, name)
+
+    def _spawn(
+        self, fn: Callable[..., object], args: tuple[object, ...], name: str, group: Group | None = None
+    ) -> ControlledTask:
         kernel = self._kernel
         if self._sharing is not None:
             self._sharing.look(fn, args, watched=[watch.target for watch in self._watches])
@@ -63,7 +76,7 @@ class ControlledRuntime:
         def launch() -> Task:
             if any(task.name == name for task in kernel.living):
                 raise ValueError(f"A task named '{name}' is alive. Give each living task a name of its own.")
-            return kernel.launch(name, fn, args)
+            return kernel.launch(name, fn, args, group)
 
         return ControlledTask(kernel, kernel.perform(Operation("task.spawn", None, launch, extra={"task": name})))
 
@@ -96,19 +109,11 @@ class ControlledRuntime:
 
     def now(self) -> float:
         """Return virtual seconds since the run began; no point, because time passes only while all tasks wait."""
-        kernel = self._kernel
-        if kernel.depth != self._clock_depth:
-            self._clock_depth, self._clock_reads = kernel.depth, 0
-        self._clock_reads += 1
-        if self._clock_reads > _CLOCK_READS:
-            kernel.end(describe_clock_loop(kernel.current))
-        return kernel.clock.now
+        return clock.read(self._kernel)
 
     def sleep(self, seconds: float) -> None:
         """Wait until all other tasks wait, too, and time has passed; zero seconds yield to all others."""
-        if seconds < 0:
-            raise ValueError("sleep length must be non-negative")
-        self._kernel.perform_within(_Sleep(seconds), max(seconds, _MOMENT))
+        clock.sleep(self._kernel, seconds)
 
     def region(
         self, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
@@ -141,26 +146,6 @@ class ControlledRuntime:
         """Stop watching."""
         for watch in self._watches:
             watch.end()
-
-
-_MOMENT = 1e-9  # seconds
-
-
-class _Sleep(Operation):
-    """Waits for time only."""
-
-    __slots__ = ()
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__("sleep", None, _nothing, _not_yet, _nothing, extra={"ms": round(seconds * 1000)})
-
-
-def _nothing() -> None:
-    return None
-
-
-def _not_yet() -> bool:
-    return False
 
 
 def _controlled(lock: object) -> ControlledLock:

@@ -21,6 +21,29 @@ class RunEnded(BaseException):
     """Unwinds a task whose run has ended; code under test must let it pass, as it must let GeneratorExit pass."""
 
 
+class Group:
+    """Tasks that live and die together, as the threads of a process do.
+
+    Attributes:
+        bit: each step of its tasks reads it, if a fault may end them.
+        tasks: all that there ever were.
+        killed: whether they were ended all at once.
+    """
+
+    __slots__ = ("bit", "killed", "name", "tasks")
+
+    def __init__(self, name: str, bit: int) -> None:
+        self.name = name
+        self.bit = bit
+        self.tasks: list[Task] = []
+        self.killed = False
+
+    def add(self, task: Task) -> None:
+        """Make a task one of them."""
+        task.group = self
+        self.tasks.append(task)
+
+
 class Task:
     """A function that runs under the kernel.
 
@@ -32,6 +55,10 @@ class Task:
         deadline: virtual time at which ``pending`` gives up.
         atomic: how many regions it is in; its operations are points only at zero.
         refusals: how often it went on after it was told to end.
+        daemon: the run may end without it.
+        thread: the thread object that stands for it, once there is one.
+        group: the process that it plays a thread of, if it does.
+        life: bit that each of its steps reads, because a fault may end it.
     """
 
     __slots__ = (
@@ -39,17 +66,21 @@ class Task:
         "atomic",
         "bit",
         "carrier",
+        "daemon",
         "deadline",
         "ended",
         "fn",
+        "group",
         "index",
         "key",
+        "life",
         "made",
         "name",
         "pending",
         "ready",
         "refusals",
         "switch",
+        "thread",
         "value",
     )
 
@@ -67,6 +98,10 @@ class Task:
         self.atomic = 0
         self.ended = False
         self.refusals = 0
+        self.daemon = False
+        self.thread: Any = None
+        self.group: Group | None = None
+        self.life = 0
         self.value: object = None
         self.carrier: Carrier | None = None
         self.switch: Callable[[], object] = _not_started

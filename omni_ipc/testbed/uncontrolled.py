@@ -9,12 +9,12 @@ A step that blocks for good it ends all the same, as long as the exploration run
 from __future__ import annotations
 
 import functools
-import gc
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
+from threading import get_ident
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
@@ -22,11 +22,12 @@ from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.testbed.bindings import Undo, rebind
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.primitives import PRIMITIVES, Primitive
+from omni_ipc.testbed.standard.redirects import REDIRECTS
+from omni_ipc.testbed.standard.world import TRUSTED, WORLD, is_of_collector, is_trusted, running
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.watchdog import Watchdog
 from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
-_TRUSTED = frozenset({"numpy", "msgspec", "torch", "greenlet"})  # keep locks and clocks of their own, and to themselves
 _ROOM = __name__.rpartition(".")[0]
 
 
@@ -70,11 +71,9 @@ class _Process:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._thread = 0
-        self._open: list[Guard] = []
         self._undo: list[Undo] = []
         self._replacements: dict[int, Callable[..., Any]] = {}
-        self._watchdog = Watchdog(self.running)
+        self._watchdog = Watchdog(running)
 
     def open(self, guard: Guard) -> None:
         """Add a guard; the first one changes the process.
@@ -83,17 +82,19 @@ class _Process:
             UsageError: another thread explores.
         """
         with self._lock:
-            if self._open and self._thread != threading.get_ident():
+            if WORLD.guards and WORLD.thread != get_ident():
                 raise UsageError(
                     "Another thread of this process explores already, and an exploration replaces clocks and locks of "
                     "the whole process. Let one end before the other begins, or use two processes."
                 )
-            self._thread = threading.get_ident()
-            self._open.append(guard)
-        if len(self._open) > 1:
+            WORLD.thread = get_ident()
+            WORLD.guards.append(guard)
+        if len(WORLD.guards) > 1:
             return
+        for redirect in REDIRECTS:
+            self._replace(redirect.owner, redirect.name, redirect.by)
         for primitive in PRIMITIVES:
-            self._replace(primitive)
+            self._replace(primitive.find(), primitive.name, functools.partial(_telling, primitive=primitive))
         if threading.current_thread() is threading.main_thread():
             self._watchdog.start()
             self._undo.append(self._watchdog.stop)
@@ -107,50 +108,29 @@ class _Process:
 
     def close(self, guard: Guard) -> None:
         """Remove a guard; with the last one, the process becomes what it was."""
-        if self._open == [guard]:
+        if WORLD.guards == [guard]:
             while self._undo:
                 self._undo.pop()()
             self._replacements.clear()
         with self._lock:
-            self._open.remove(guard)
+            WORLD.guards.remove(guard)
 
-    def running(self) -> Kernel | None:
-        """Return the innermost run of which a task runs now, in this thread."""
-        if threading.get_ident() != self._thread or self._watchdog.handing_over:
-            return None
-        return next((guard.kernel for guard in reversed(self._open) if guard.runs()), None)
-
-    def _replace(self, primitive: Primitive) -> None:
-        owner = primitive.find()
-        if owner is None:
+    def _replace(self, owner: Any, name: str, by: Callable[[Any], Any]) -> None:
+        if owner is None or not hasattr(owner, name):  # not on this platform, or in this version
             return
-        own = primitive.name in vars(owner)  # a class may have it from its base
-        original = getattr(owner, primitive.name)
-        telling = self._telling(original, primitive)
+        own = name in vars(owner)  # a class may have it from its base
+        original = getattr(owner, name)
+        replacement = by(original)
         if isinstance(owner, ModuleType):
-            self._replacements.setdefault(id(original), telling)
-        setattr(owner, primitive.name, telling)
+            self._replacements.setdefault(id(original), replacement)
+        setattr(owner, name, replacement)
         self._undo.append(
-            functools.partial(setattr, owner, primitive.name, original)
-            if own
-            else functools.partial(delattr, owner, primitive.name)
+            functools.partial(setattr, owner, name, original) if own else functools.partial(delattr, owner, name)
         )
-
-    def _telling(self, original: Callable[..., Any], primitive: Primitive) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def telling(*args: Any, **options: Any) -> Any:
-            kernel = self.running()
-            if kernel is not None and (primitive.fatal or not kernel.over) and primitive.when(args):
-                frame = _user(sys._getframe(1), deep=primitive.deep)
-                if frame is not None:
-                    _object(kernel, primitive, frame)
-            return original(*args, **options)
-
-        return telling
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         """End the run at its next point, so that no code under test takes Ctrl-C for an error of its own."""
-        kernel = self.running()
+        kernel = running()
         if kernel is None or kernel.escape is not None:
             raise KeyboardInterrupt
         kernel.interrupt(KeyboardInterrupt())
@@ -159,11 +139,26 @@ class _Process:
 _process = _Process()
 
 
+def _telling(original: Callable[..., Any], primitive: Primitive) -> Callable[..., Any]:
+    """Make what stands in for a primitive that has no look-alike."""
+
+    @functools.wraps(original)
+    def telling(*args: Any, **options: Any) -> Any:
+        kernel = running()
+        if kernel is not None and (primitive.fatal or not kernel.over) and primitive.when(args):
+            frame = _user(sys._getframe(1), deep=primitive.deep)
+            if frame is not None:
+                _object(kernel, primitive, frame)
+        return original(*args, **options)
+
+    return telling
+
+
 def _modules_under_test() -> Iterator[tuple[ModuleType, bool]]:
     """Give modules that may be under test, and whether they are written here, and not installed."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if name.partition(".")[0] in _TRUSTED or file is None or not isinstance(module, ModuleType):
+        if name.partition(".")[0] in TRUSTED or file is None or not isinstance(module, ModuleType):
             continue
         if not (is_stdlib(file) or is_ours(file)):
             yield module, not _is_installed(file)
@@ -178,19 +173,11 @@ def _user(frame: FrameType | None, *, deep: bool) -> FrameType | None:
     """Return the caller of a primitive if it is code under test."""
     while deep and frame is not None and is_stdlib(frame.f_code.co_filename):
         frame = frame.f_back
-    if frame is None or is_stdlib(frame.f_code.co_filename) or _is_trusted(frame.f_code.co_filename):
+    if frame is None or is_stdlib(frame.f_code.co_filename) or is_trusted(frame.f_code.co_filename):
         return None
     if frame.f_globals.get("__name__", "").startswith(_ROOM):  # a guard inside of another one's run
         return None
-    if any(getattr(callback, "__code__", None) is frame.f_code for callback in gc.callbacks):
-        return None  # comes whenever the garbage collector does
-    return frame
-
-
-@functools.cache
-def _is_trusted(file: str) -> bool:
-    parts = PurePath(file).parts
-    return "site-packages" in parts and parts[parts.index("site-packages") + 1] in _TRUSTED
+    return None if is_of_collector(frame) else frame
 
 
 def _object(kernel: Kernel, primitive: Primitive, frame: FrameType) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.standard.world import WORLD
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
@@ -26,14 +27,10 @@ class Watchdog:
 
     Args:
         running: gives the run of which a task runs now.
-
-    Attributes:
-        handing_over: somebody else's handler runs, and is no code under test.
     """
 
     def __init__(self, running: Callable[[], Kernel | None]) -> None:
         self._running = running
-        self.handing_over = False
         self._seen: tuple[object, int] | None = None
         self._since = 0.0  # when that was seen first
         self._handler: Any = None
@@ -74,7 +71,7 @@ class Watchdog:
         if not callable(handler):
             return
         kernel = self._running()
-        self.handing_over = True
+        WORLD.handing_over = True
         try:
             handler(number, frame)
         except BaseException as error:
@@ -83,7 +80,7 @@ class Watchdog:
             kernel.interrupt(error)
             raise RunEnded from None
         finally:
-            self.handing_over = False
+            WORLD.handing_over = False
 
 
 def _describe(task: str, frame: FrameType | None) -> str:

@@ -14,14 +14,17 @@ class Controlled:
         bit: names it in sets of objects; the same in every schedule.
     """
 
-    __slots__ = ("__weakref__", "_maker", "_number", "bit", "kernel")
-
     kind = "object"
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self._maker, self._number = kernel.identify()
         self.bit = kernel.identities[self._maker.key, self._number]
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """What names it in every schedule: its maker, and its number."""
+        return self._maker.key, self._number
 
     @property
     def name(self) -> str:

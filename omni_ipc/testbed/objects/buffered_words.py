@@ -15,8 +15,6 @@ from omni_ipc.testbed.operations import Operation, Reading
 class BufferedWords(ControlledWords):
     """A view of a writable buffer as words."""
 
-    __slots__ = ("_address", "_buffering")
-
     def __init__(self, kernel: BufferingKernel, memories: Memories, buffer: memoryview) -> None:
         super().__init__(kernel, memories, buffer)
         self._buffering = kernel

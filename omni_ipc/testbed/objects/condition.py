@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
@@ -16,21 +17,19 @@ from omni_ipc.testbed.tasks import Task
 T = TypeVar("T")
 
 
-class ControlledCondition(Controlled):
+class ControlledCondition(threading.Condition, Controlled):
     """A waiting list under a lock: who is notified waits on for the lock.
 
     A wait is two steps: it gives the lock back and joins the list; then, notified, it takes the lock. If it expires, it
     leaves the list, and takes the lock in a step of its own.
     """
 
-    __slots__ = ("_waiters", "lock")
-
     kind = "condition"
 
     def __init__(self, kernel: Kernel, lock: ControlledLock) -> None:
-        super().__init__(kernel)
+        Controlled.__init__(self, kernel)
         self.lock = lock
-        self._waiters: list[Waiter] = []
+        self._waiting: list[Waiter] = []
         kernel.plumbing |= self.bit
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
@@ -60,10 +59,10 @@ class ControlledCondition(Controlled):
         return False
 
     def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
-        end = None if timeout is None else self.kernel.clock.now + timeout
+        end = None if timeout is None else self.kernel.now() + timeout
         result = predicate()
         while not result:
-            left = None if end is None else end - self.kernel.clock.now
+            left = None if end is None else end - self.kernel.now()
             if left is not None and left <= 0:
                 break
             self.wait(left)
@@ -78,23 +77,35 @@ class ControlledCondition(Controlled):
     def notify_all(self) -> None:
         if not self.lock.is_held():
             raise RuntimeError("cannot notify on un-acquired lock")
-        self.kernel.perform(Operation("condition.notify_all", self, lambda: self._notify(len(self._waiters))))
+        self.kernel.perform(Operation("condition.notify_all", self, lambda: self._notify(len(self._waiting))))
+
+    def __repr__(self) -> str:
+        return Controlled.__repr__(self)
+
+    def shown(self) -> str:
+        return f"{len(self._waiting)} waiting"
 
     def _wake_up(self, waiter: Waiter) -> Operation:
-        operation = Owning("condition.wake", waiter, waiter.wake, waiter.can_wake, lambda: self._expire(waiter))
+        operation = _Waking("condition.wake", waiter, waiter.wake, waiter.can_wake, lambda: self._expire(waiter))
+        operation.waiter = waiter
         operation.writes |= self.lock.bit
         return operation
 
     def _join(self) -> Waiter:
         waiter = Waiter(self)
-        self._waiters.append(waiter)
+        self._waiting.append(waiter)
         waiter.depth = self.lock.give_up()
         return waiter
 
+    def rouse(self, waiter: Waiter) -> None:
+        """Wake one who waits, without a reason and without a point."""
+        waiter.notified = True
+        self._waiting.remove(waiter)
+
     def _notify(self, n: int) -> None:
-        for waiter in self._waiters[:n]:
+        for waiter in self._waiting[:n]:
             waiter.notified = True
-        del self._waiters[:n]
+        del self._waiting[:n]
 
     def _expire(self, waiter: Waiter) -> bool:
         """Strike a waiter off the list whose time is up; one that was notified waits on for the lock."""
@@ -102,8 +113,22 @@ class ControlledCondition(Controlled):
             self.kernel.perform(self._wake_up(waiter))
             return True
         self.kernel.writes |= self.bit
-        self._waiters.remove(waiter)
+        self._waiting.remove(waiter)
         return False
+
+
+class _Waking(Owning):
+    """The end of a wait, which a fault may bring about."""
+
+    __slots__ = ("waiter",)
+
+    waiter: Waiter
+
+    def asleep(self) -> bool:
+        return not self.waiter.notified
+
+    def rouse(self) -> None:
+        self.waiter.condition.rouse(self.waiter)
 
 
 class Waiter:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.operations import Operation, Reading
 
 
-class ControlledEvent(Controlled):
+class ControlledEvent(threading.Event, Controlled):
     """A flag that tasks can wait for."""
-
-    __slots__ = ("_flag",)
 
     kind = "event"
 
     def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel)
+        Controlled.__init__(self, kernel)
         self._flag = False
 
     def is_set(self) -> bool:
@@ -38,6 +38,12 @@ class ControlledEvent(Controlled):
 
     def _clear(self) -> None:
         self._flag = False
+
+    def __repr__(self) -> str:
+        return Controlled.__repr__(self)
+
+    def shown(self) -> str:
+        return "set" if self._flag else "clear"
 
     def blocked_on(self) -> str:
         return f"{self.name} to be set"

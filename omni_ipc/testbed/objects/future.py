@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import CancelledError, InvalidStateError
+from concurrent.futures import CancelledError, Future, InvalidStateError
 from typing import Any
 
+from omni_ipc.testbed.brief import brief
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.operations import Operation, Reading
@@ -18,19 +19,18 @@ FINISHED = "FINISHED"
 _LOGGER = logging.getLogger("concurrent.futures")
 
 
-class ControlledFuture(Controlled):
+class ControlledFuture(Future[Any], Controlled):
     """A value to come; its callbacks run in the task that settles it, right after the step that does."""
-
-    __slots__ = ("_callbacks", "_error", "_result", "_state")
 
     kind = "future"
 
     def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel)
+        Controlled.__init__(self, kernel)
         self._state = PENDING
         self._result: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Any], object]] = []
+        kernel.announce(self)
 
     def result(self, timeout: float | None = None) -> Any:
         error = self._await("future.result", timeout)
@@ -67,6 +67,15 @@ class ControlledFuture(Controlled):
     def add_done_callback(self, fn: Callable[[Any], object]) -> None:
         if self.kernel.perform(Operation("future.add_done_callback", self, lambda: self._listen(fn))):
             self._call(fn)
+
+    def can_be_cancelled(self) -> bool:
+        return self._state is PENDING
+
+    def cancel_at_once(self) -> None:
+        self._cancel()
+
+    def tell_cancelled(self) -> None:
+        self._call_back()
 
     def _await(self, action: str, timeout: float | None) -> BaseException | None:
         """Wait until the future is settled, and return its error."""
@@ -107,6 +116,11 @@ class ControlledFuture(Controlled):
 
     def __repr__(self) -> str:
         return f"<{self.name} {self._state.lower()}>"
+
+    def shown(self) -> str:
+        if self._state is not FINISHED:
+            return self._state.lower()
+        return f"result {brief(self._result)}" if self._error is None else f"error {brief(self._error)}"
 
     def blocked_on(self) -> str:
         return f"{self.name} to be settled"

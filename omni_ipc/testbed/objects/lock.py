@@ -18,8 +18,6 @@ class ControlledLock(Controlled):
         owner: the task that took it.
     """
 
-    __slots__ = ("owner",)
-
     kind = "lock"
     acquiring = "lock.acquire"
     releasing = "lock.release"
@@ -83,6 +81,9 @@ class ControlledLock(Controlled):
     def take_back(self, depth: int) -> None:
         """Take the lock again after a wait."""
         self.take()
+
+    def shown(self) -> str:
+        return "free" if self.owner is None else f"held by '{self.owner.name}'"
 
     def blocked_on(self) -> str:
         if self.owner is None:

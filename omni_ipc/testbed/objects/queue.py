@@ -6,20 +6,19 @@ import queue
 from collections import deque
 from typing import Any
 
+from omni_ipc.testbed.brief import brief
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.operations import Operation, Reading
 
 
-class ControlledQueue(Controlled):
+class ControlledQueue(queue.Queue[Any], Controlled):
     """A first-in-first-out queue; ``maxsize`` of at most 0 means unbounded."""
-
-    __slots__ = ("_items", "_maxsize")
 
     kind = "queue"
 
-    def __init__(self, kernel: Kernel, maxsize: int) -> None:
-        super().__init__(kernel)
+    def __init__(self, kernel: Kernel, maxsize: int = 0) -> None:
+        Controlled.__init__(self, kernel)
         self._items: deque[Any] = deque()
         self._maxsize = maxsize
 
@@ -51,6 +50,12 @@ class ControlledQueue(Controlled):
 
     def _has_room(self) -> bool:
         return self._maxsize <= 0 or len(self._items) < self._maxsize
+
+    def __repr__(self) -> str:
+        return Controlled.__repr__(self)
+
+    def shown(self) -> str:
+        return brief(list(self._items))
 
     def blocked_on(self) -> str:
         return f"{self.name}, which is {'full' if self._items else 'empty'}"

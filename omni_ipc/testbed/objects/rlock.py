@@ -12,8 +12,6 @@ from omni_ipc.testbed.operations import always
 class ControlledRLock(ControlledLock):
     """A lock that its owner may take again, and that nobody else may release."""
 
-    __slots__ = ("_depth",)
-
     kind = "rlock"
     acquiring = "rlock.acquire"
     releasing = "rlock.release"

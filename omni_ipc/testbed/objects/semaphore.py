@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import TracebackType
 
 from omni_ipc.testbed.kernel import Kernel
@@ -9,17 +10,15 @@ from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.operations import Operation
 
 
-class ControlledSemaphore(Controlled):
+class ControlledSemaphore(threading.Semaphore, Controlled):
     """A counter that does not go below zero."""
-
-    __slots__ = ("_value",)
 
     kind = "semaphore"
 
-    def __init__(self, kernel: Kernel, value: int) -> None:
+    def __init__(self, kernel: Kernel, value: int = 1) -> None:
         if value < 0:
             raise ValueError("semaphore initial value must be >= 0")
-        super().__init__(kernel)
+        Controlled.__init__(self, kernel)
         self._value = value
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
@@ -51,8 +50,27 @@ class ControlledSemaphore(Controlled):
     def _give(self, n: int) -> None:
         self._value += n
 
+    def __repr__(self) -> str:
+        return Controlled.__repr__(self)
+
+    def shown(self) -> str:
+        return str(self._value)
+
     def blocked_on(self) -> str:
         return f"{self.name} to be released"
+
+
+class ControlledBoundedSemaphore(ControlledSemaphore, threading.BoundedSemaphore):
+    """A counter that does not go above its first value either."""
+
+    def __init__(self, kernel: Kernel, value: int = 1) -> None:
+        super().__init__(kernel, value)
+        self._initial_value = value
+
+    def _give(self, n: int) -> None:
+        if self._value + n > self._initial_value:
+            raise ValueError("Semaphore released too many times")
+        super()._give(n)
 
 
 def _missed() -> bool:

@@ -18,6 +18,7 @@ from typing import Any, NoReturn, cast
 
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Failure, FailureKind, Field
+from omni_ipc.testbed.brief import brief
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.lock import ControlledLock
@@ -32,8 +33,6 @@ _WATCHES: dict[int, Watch] = {}  # by id of the watched object, which its watch 
 
 class Watch(Controlled):
     """The watch over one object."""
-
-    __slots__ = ("_bare_reads", "_class", "_guard", "_title", "_written", "target")
 
     kind = "watch"
 
@@ -69,6 +68,7 @@ class Watch(Controlled):
         if self._guard is None and not kernel.current.atomic and not isinstance(value, Controlled):
             make = _Use if can_change(value) else _Read
             return kernel.perform(make("field.read", WatchedField(self, field), get))
+        self._tell(field)
         if is_container:
             self._require_guard(field)
             kernel.writes |= self.field_bit(field)
@@ -87,6 +87,7 @@ class Watch(Controlled):
         if self._guard is None and not kernel.current.atomic:
             kernel.perform(_Use("field.write", WatchedField(self, field), put))
             return
+        self._tell(field)
         self._require_guard(field)
         kernel.writes |= self.field_bit(field)
         self._note_write(field)
@@ -98,6 +99,18 @@ class Watch(Controlled):
 
     def field_name(self, field: str) -> str:
         return f"{self._title}.{field}"
+
+    def shown(self, field: str) -> str:
+        """Return the value of a field as text."""
+        try:
+            return brief(self._class.__getattribute__(self.target, field))
+        except AttributeError:
+            return "not there"
+
+    def _tell(self, field: str) -> None:
+        """Name what is used without a point to whoever looks on."""
+        if self.kernel.observer is not None:
+            self.kernel.observer.meet(WatchedField(self, field))
 
     def _require_guard(self, field: str) -> None:
         if self._guard is not None and not self._guard.is_held():
@@ -160,6 +173,9 @@ class WatchedField:
 
     def label(self) -> dict[str, Field]:
         return {"field": self._watch.field_name(self._field)}
+
+    def shown(self) -> str:
+        return self._watch.shown(self._field)
 
     def blocked_on(self) -> str:
         return self._watch.field_name(self._field)

@@ -26,8 +26,6 @@ WORD_BYTES = 8
 class ControlledWords(Controlled):
     """A view of a writable buffer as words, where every store is seen at once, by all."""
 
-    __slots__ = ("_bytes", "_memories", "_memory", "_start", "_view", "_words")
-
     kind = "words"
 
     def __init__(self, kernel: Kernel, memories: Memories, buffer: memoryview) -> None:
@@ -50,6 +48,10 @@ class ControlledWords(Controlled):
     def load(self, index: int) -> int:
         return int(self.kernel.perform(Reading("words.load", self.word(index), lambda: self._view[index])))
 
+    def peek(self, index: int) -> int:
+        """Return what memory holds, without a point."""
+        return self._view[index]
+
     def store(self, index: int, value: int) -> None:
         def store() -> None:
             self._view[index] = value
@@ -67,7 +69,7 @@ class ControlledWords(Controlled):
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         span = self.span(offset, len(data))
         if span.bit and not self.kernel.current.atomic:
-            self.kernel.perform(Operation("words.write", span, _nothing))
+            self.kernel.perform(_Bulk(span, self._bytes[offset : offset + len(data)], data))
         else:
             self.kernel.writes |= span.bit
         self._bytes[offset : offset + len(data)] = data
@@ -80,7 +82,9 @@ class ControlledWords(Controlled):
         sleeper = self.kernel.perform(_on_list("words.wait", word, lambda: self._sleep(word, value)))
         if sleeper is None:
             return True
-        wake = _on_list("words.woken", word, sleeper.is_woken, sleeper.is_woken, lambda: self._give_up(word, sleeper))
+        wake = _Woken("words.woken", word, sleeper.is_woken, sleeper.is_woken, lambda: self._give_up(word, sleeper))
+        wake.writes = word.list_bit
+        wake.sleeper, wake.others = sleeper, self._memories.sleepers[word.place]
         return bool(self.kernel.perform_within(wake, None if timeout == math.inf else timeout))
 
     def wake(self, index: int) -> None:
@@ -124,10 +128,11 @@ class ControlledWords(Controlled):
 class Word:
     """One word of a view; its bits are those of the memory behind it, and of the list of those who sleep on it."""
 
-    __slots__ = ("bit", "index", "list_bit", "name", "place")
+    __slots__ = ("bit", "index", "list_bit", "name", "place", "words")
 
     def __init__(self, words: ControlledWords, index: int, place: tuple[object, int]) -> None:
         self.name = words.name
+        self.words = words
         self.index = index
         self.place = place
         self.bit = words.kernel.identities["word", place]
@@ -136,6 +141,9 @@ class Word:
 
     def label(self) -> dict[str, Field]:
         return {"words": self.name, "index": self.index}
+
+    def shown(self) -> str:
+        return str(self.words.peek(self.index))
 
     def blocked_on(self) -> str:
         return f"a wake of word {self.index} of {self.name}"
@@ -170,6 +178,43 @@ class Span:
 
     def holder(self) -> Task | None:
         return None
+
+
+class _Woken(Operation):
+    """The end of a sleep, which a fault may bring about: who sleeps on a word may return early."""
+
+    __slots__ = ("others", "sleeper")
+
+    sleeper: Sleeper
+    others: list[Sleeper]
+
+    def asleep(self) -> bool:
+        return not self.sleeper.woken
+
+    def rouse(self) -> None:
+        self.sleeper.woken = True
+        self.others.remove(self.sleeper)
+
+
+class _Bulk(Operation):
+    """A write of many bytes, in the middle of which its task may be killed.
+
+    Args:
+        target: the bytes to change.
+        data: what to write there.
+    """
+
+    __slots__ = ("_data", "_target")
+
+    def __init__(self, span: Span, target: memoryview, data: bytes | bytearray | memoryview) -> None:
+        super().__init__("words.write", span, _nothing)
+        self._target = target
+        self._data = data
+
+    def tear(self) -> None:
+        """Write the first half."""
+        half = len(self._data) // 2
+        self._target[:half] = self._data[:half]
 
 
 def _on_list(

@@ -1,0 +1,69 @@
+"""``time`` under control: the virtual clock by its many names."""
+
+from __future__ import annotations
+
+import time
+
+from omni_ipc.testbed.failures import describe_clock_loop
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.operations import Operation
+
+EPOCH_S = 1_600_000_000  # what the wall clock shows when a run begins: 2020-09-13 12:26:40 UTC
+_MOMENT_S = 1e-9
+_READS = 100_000  # of one step, after which it is taken to wait for a time that cannot come
+_NS = 10**9
+
+
+def read(kernel: Kernel) -> float:
+    """Return virtual seconds since the run began; no point, because time passes only while all tasks wait."""
+    clock = kernel.clock
+    if kernel.depth != clock.read_depth:
+        clock.read_depth, clock.reads = kernel.depth, 0
+    clock.reads += 1
+    if clock.reads > _READS:
+        kernel.end(describe_clock_loop(kernel.current))
+    return kernel.now()
+
+
+def read_ns(kernel: Kernel) -> int:
+    return round(read(kernel) * _NS)
+
+
+def read_wall(kernel: Kernel) -> float:
+    return EPOCH_S + read(kernel)
+
+
+def read_wall_ns(kernel: Kernel) -> int:
+    return EPOCH_S * _NS + read_ns(kernel)
+
+
+def sleep(kernel: Kernel, seconds: float, /) -> None:
+    """Wait until all other tasks wait, too, and time has passed; zero seconds yield to all others."""
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    kernel.perform_within(_Sleep(seconds), max(seconds, _MOMENT_S))
+
+
+class _Sleep(Operation):
+    """Waits for time only."""
+
+    __slots__ = ()
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("sleep", None, _nothing, _not_yet, _nothing, extra={"ms": round(seconds * 1000)})
+
+
+def _nothing() -> None:
+    return None
+
+
+def _not_yet() -> bool:
+    return False
+
+
+def clock_gettime(kernel: Kernel, clock_id: int, /) -> float:
+    return read_wall(kernel) if clock_id == time.CLOCK_REALTIME else read(kernel)
+
+
+def clock_gettime_ns(kernel: Kernel, clock_id: int, /) -> int:
+    return read_wall_ns(kernel) if clock_id == time.CLOCK_REALTIME else read_ns(kernel)

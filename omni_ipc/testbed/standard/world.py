@@ -1,0 +1,96 @@
+"""Which run is on in this process, and whether a caller is code under test."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import threading
+from pathlib import PurePath
+from threading import get_ident
+from types import FrameType
+from typing import Protocol
+
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.where import is_stdlib
+
+TRUSTED = frozenset({"numpy", "msgspec", "torch", "greenlet"})  # keep locks and clocks of their own, and to themselves
+_ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_BUILT_OF_LOCKS = (
+    "threading.py",
+    "queue.py",
+    "sched.py",
+    "asyncio",
+    "concurrent",
+    "functools.py",
+    "_threading_local.py",
+)
+
+
+class Guarding(Protocol):
+    """The part of a guard that is asked which run it guards."""
+
+    kernel: Kernel | None
+
+    def runs(self) -> bool: ...
+
+
+class World:
+    """The explorations that are open, all in one thread.
+
+    Attributes:
+        guards: innermost last.
+        thread: in which they are.
+        handing_over: somebody else's signal handler runs, and is no code under test.
+    """
+
+    __slots__ = ("guards", "handing_over", "thread")
+
+    def __init__(self) -> None:
+        self.guards: list[Guarding] = []
+        self.thread = 0
+        self.handing_over = False
+
+    def running(self) -> Kernel | None:
+        """Return the innermost run of which a task runs now, in this thread."""
+        for guard in reversed(self.guards):
+            if guard.runs():
+                return None if self.handing_over or get_ident() != self.thread else guard.kernel
+        return None
+
+
+WORLD = World()
+running = WORLD.running
+
+
+def asks(frame: FrameType) -> bool:
+    """Tell whether a caller of the standard library is to be given what is under control.
+
+    It is if it is code under test, or a part of the standard library that builds on locks.
+    """
+    code = frame.f_code
+    return _is_redirected(code.co_filename) and code is not _THREAD_INIT and not is_of_collector(frame)
+
+
+def is_of_collector(frame: FrameType) -> bool:
+    """Tell whether a frame is a callback of the garbage collector, which comes in the middle of any task."""
+    return any(getattr(callback, "__code__", None) is frame.f_code for callback in gc.callbacks)
+
+
+_THREAD_INIT = threading.Thread.__init__.__code__  # makes a real event that nobody waits for
+
+
+@functools.cache
+def _is_redirected(file: str) -> bool:
+    if file.startswith(_ROOM) or is_trusted(file):
+        return False
+    if not is_stdlib(file):
+        return True
+    return any(part in _BUILT_OF_LOCKS for part in PurePath(file).parts)
+
+
+@functools.cache
+def is_trusted(file: str) -> bool:
+    """Tell whether a source file belongs to a package that is let be."""
+    parts = PurePath(file).parts
+    return "site-packages" in parts and parts[parts.index("site-packages") + 1] in TRUSTED
