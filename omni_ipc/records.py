@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import enum
+import json
 import os
 import tempfile
 from collections.abc import Mapping
@@ -74,14 +75,43 @@ class FailureKind(enum.StrEnum):
     LEAK = "leak"  # a task outlived the scenario
 
 
+class Access(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a step did to something that another task uses, too, and that one of them changes."""
+
+    target: str  # "queue1", "Counter.value", "words1[3]"
+    writes: bool = False
+    value: str | None = None  # after the step, as text, if the target can show it
+
+
+class Why(enum.StrEnum):
+    """Why the task that took the step before did not take the next one, too."""
+
+    PREEMPTED = "preempted"  # it could have gone on: a choice
+    BLOCKED = "blocked"
+    ENDED = "ended"
+
+
+class Switch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Another task goes on."""
+
+    why: Why
+    reason: str  # in words: "'pump' waits for lock1, which 'main' holds"
+    over: str | None = None  # the task that the default order would have let go on, if that is another one
+
+
 class Step(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One step of one task."""
+    """One step of one task; what follows ``where`` is known only of schedules that were recorded."""
 
     task: str
     action: str  # a region's name ("Pump.Deliver"), or a primitive operation ("queue.get")
     fields: dict[str, Field] = {}
     where: str | None = None  # "outputs.py:88 in deliver"
     state: dict[str, Any] | None = None  # after the step; values as in ITF ("#set", "#map", "#tup")
+    accesses: tuple[Access, ...] = ()
+    switch: Switch | None = None
+    others: tuple[str, ...] | None = None  # the other tasks that could have taken a step instead
+    expired: bool = False  # it was not possible, and its time limit had passed
+    time: float | None = None  # virtual seconds since the run began, if time has passed before it
 
     def fits(self, action: str, fields: Mapping[str, Field]) -> bool:
         """Tell whether an operation is this step: the same action, and no field that both name differs."""
@@ -93,6 +123,17 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.task}: {self.action}({fields})"
 
 
+class Wait(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One task that cannot go on: an edge of the wait-for graph."""
+
+    task: str
+    target: str  # "lock1", "a notification of condition1"
+    held_by: str | None = None  # the one task that could end the wait
+    held_by_ended: bool = False
+    until: float | None = None  # virtual seconds, if it has a time limit
+    where: str | None = None
+
+
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     """What went wrong in a schedule."""
 
@@ -101,6 +142,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     task: str | None = None
     where: str | None = None
     details: tuple[str, ...] = ()  # one line each: who waits for what, tracebacks
+    waits: tuple[Wait, ...] = ()  # of all tasks that could not go on, by age
 
     def __str__(self) -> str:
         place = f" (task {self.task}{f', {self.where}' if self.where else ''})" if self.task else ""
@@ -120,10 +162,14 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
     initial: dict[str, Any] | None = None  # the model's state before the first step
     failure: Failure | None = None
     memory: MemoryOrder = MemoryOrder.SC  # that it was explored under
+    instrument: tuple[str, ...] = ()  # modules whose shared state it has points at
+    strategy: str | None = None  # that found it: "random walk, seed 7"
+    schedule: int | None = None  # its number among those that the strategy ran
+    decided: int | None = None  # steps after which all follow the default order, of those that were found to fail
 
     def save(self, path: Path) -> Path:
-        """Write the trace as indented JSON, wholly or not at all."""
-        return write_atomically(path, msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
+        """Write the trace as JSON, a line for each step, wholly or not at all."""
+        return write_atomically(path, _lines(msgspec.to_builtins(self)))
 
     @classmethod
     def load(cls, path: Path) -> Trace:
@@ -172,6 +218,25 @@ class Report(msgspec.Struct, frozen=True):
     failure: Failure | None = None
     trace: Trace | None = None  # of the failure, shrunk
     memory: MemoryOrder = MemoryOrder.SC
+
+
+def _lines(document: Mapping[str, Any]) -> bytes:
+    """Encode so that people can compare: one line for each key, and one for each item of a list or of a record."""
+    rows = [f'"{key}": {_item(value)}' for key, value in document.items()]
+    return "{{\n {}\n}}\n".format(",\n ".join(rows)).encode("utf-8", "replace")
+
+
+def _item(value: Any) -> str:
+    match value:
+        case [_, *_]:
+            return "[\n  {}\n ]".format(",\n  ".join(_line(item) for item in value))
+        case dict() if value:
+            return "{{\n  {}\n }}".format(",\n  ".join(f"{_line(key)}: {_line(item)}" for key, item in value.items()))
+    return _line(value)
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def write_atomically(path: Path, data: bytes) -> Path:

@@ -68,14 +68,18 @@ class Store:
 class Drain(Task):
     """Moves stores of one task to memory."""
 
-    __slots__ = ("owner", "stores", "where")
+    __slots__ = ("owner", "stores")
 
     def __init__(self, owner: Task, index: int, key: int, may_leave: Callable[[Task, Store], bool]) -> None:
         super().__init__(f"{owner.name}'s stores", index, key, _nothing, ())
         self.owner = owner
         self.stores: deque[Store] = deque()
         self.ready = lambda: bool(self.stores) and may_leave(owner, self.stores[0])
-        self.where: str | None = None  # the line of the store that it moves
+
+    @property
+    def where(self) -> str | None:
+        """The line of the store that it moves next."""
+        return self.stores[0].where
 
 
 class BufferingKernel(Kernel):
@@ -190,9 +194,6 @@ class BufferingKernel(Kernel):
 
     def _flush(self, drain: Drain) -> None:
         store = drain.stores.popleft()
-        drain.where = store.where
-        if self.observer is not None:
-            self.observer(drain)
         self._stores[drain.owner].remove(store)
         self._arrive(store)
         if drain.stores:

@@ -1,36 +1,148 @@
-"""Records the steps of a run in words, for the one schedule that is worth it."""
+"""Records the steps of a run in words, for the one schedule that is worth it.
+
+It looks on at each decision (`Kernel.observer`): then the step before is over, so the values that it left behind can be
+read, and the chosen task still stands at its point, so its line can. What of all that other tasks touch, too, is known
+only at the end: the accesses of the steps are put together then.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
-from omni_ipc.records import Step
+import msgspec
+
+from omni_ipc.records import Access, Step, Switch, Why
 from omni_ipc.testbed.buffering import Drain
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.locations import Column, Locations, bits_of
+from omni_ipc.testbed.operations import Subject
 from omni_ipc.testbed.tasks import Task
-from omni_ipc.testbed.where import locate_here
+from omni_ipc.testbed.where import locate
+
+
+@runtime_checkable
+class Showing(Protocol):
+    """A subject that can tell what it holds now."""
+
+    def shown(self) -> str:
+        """Return its state as a short text: "held by 'pump'", "[1, 2]"."""
 
 
 class Recorder:
-    """Notes each operation when it is announced; from a run's order follows which of them were performed, and when."""
+    """Notes the decisions of one run."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self._announced: dict[int, list[Step]] = defaultdict(list)
-        kernel.observer = self._note
+        self._kernel = kernel
+        self._locations = Locations()
+        self._steps: list[Step] = []
+        self._values: list[Mapping[int, str]] = [{}]  # that were left behind, by bit: item k + 1 by step k
+        self._before: Task | None = None
+        self._now = 0.0
+        kernel.observer = self
 
-    def _note(self, task: Task) -> None:
-        if task.pending is not None:
-            where = task.where if isinstance(task, Drain) else locate_here()
-            self._announced[task.index].append(describe_step(task, where))
+    def step(self, kernel: Kernel, chosen: Task) -> None:
+        """Take note of a decision."""
+        if self._steps:
+            self._values.append(self._show(len(self._steps)))
+        assert chosen.pending is not None, "who is chosen has announced what it will do"
+        self._locations.meet_all(chosen.pending)
+        ready = [task for task in kernel.living if task.ready()]
+        step = describe_step(chosen, chosen.where if isinstance(chosen, Drain) else locate(chosen.frame()))
+        self._steps.append(
+            msgspec.structs.replace(
+                step,
+                switch=self._switch(chosen, ready),
+                others=tuple(task.name for task in ready if task is not chosen),
+                expired=not chosen.pending.enabled() and step.action != "sleep",
+                time=self._passed(kernel.clock.now),
+            )
+        )
+        self._before = chosen
+
+    def meet(self, subject: Subject) -> None:
+        """Take note of something that a step touches beside the subject of its operation."""
+        self._locations.meet(subject)
+
+    def settle(self) -> None:
+        """Read what the last step has left behind; before what is left of the run is ended."""
+        if self._steps:
+            self._values.append(self._show(len(self._steps)))
 
     def steps(self, order: Sequence[int]) -> tuple[Step, ...]:
-        """Return the steps that were taken, in order."""
-        announced = {index: iter(steps) for index, steps in self._announced.items()}
-        return tuple(next(announced[index]) for index in order)
+        """Return the steps that were taken."""
+        accesses: dict[int, list[Access]] = defaultdict(list)
+        for name, bits, column in self._locations.groups(self._contended(order), self._kernel.tasks):
+            for index, writes in column:
+                value = self._values[index + 1].get(bits[0]) if len(bits) == 1 else None
+                accesses[index].append(Access(name, writes, value))
+        return tuple(
+            msgspec.structs.replace(step, accesses=tuple(accesses[index]))
+            for index, step in enumerate(self._steps[: len(order)])
+        )
+
+    def _contended(self, order: Sequence[int]) -> dict[int, Column]:
+        """Give the locations that more than one task uses and at least one changes, with the steps that do."""
+        kernel = self._kernel
+        columns: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+        for index, (reads, writes) in enumerate(zip(kernel.read_log[1:], kernel.write_log[1:], strict=True)):
+            if index < len(order):
+                for bit in bits_of(reads | writes):
+                    columns[bit].append((index, bool(writes & bit)))
+        return {
+            bit: tuple(column)
+            for bit, column in columns.items()
+            if any(writes for _, writes in column) and len({order[index] for index, _ in column}) > 1
+        }
+
+    def _show(self, item: int) -> dict[int, str]:
+        kernel = self._kernel
+        if item >= len(kernel.read_log):
+            return {}
+        values: dict[int, str] = {}
+        with _looking_on(kernel):
+            for bit in bits_of(kernel.read_log[item] | kernel.write_log[item]):
+                subject: object = self._locations.subject(bit)
+                if isinstance(subject, Showing):
+                    values[bit] = subject.shown()
+        return values
+
+    def _passed(self, now: float) -> float | None:
+        passed = now > self._now
+        self._now = now
+        return round(now, 9) if passed else None
+
+    def _switch(self, chosen: Task, ready: Sequence[Task]) -> Switch | None:
+        """Say why the task before does not go on, if it does not."""
+        before = self._before
+        if before is chosen or before is None:
+            return None
+        usual = before if before in ready else ready[0]
+        over = None if usual is chosen else usual.name
+        if before in ready:
+            action = f" with {before.pending.action}" if before.pending else ""
+            return Switch(Why.PREEMPTED, f"'{before.name}' could have gone on{action}", over)
+        if before.ended or before.pending is None or isinstance(before, Drain):
+            end = "have all arrived" if isinstance(before, Drain) else "has ended"
+            return Switch(Why.ENDED, f"'{before.name}' {end}", over)
+        until = "" if before.deadline is None else f", until {before.deadline:g} s at most"
+        return Switch(Why.BLOCKED, f"'{before.name}' waits for {before.pending.blocked_on()}{until}", over)
 
 
 def describe_step(task: Task, where: str | None = None) -> Step:
     """Put the pending operation of a task into words."""
     assert task.pending is not None
     return Step(task.name, task.pending.action, task.pending.fields(), where)
+
+
+@contextlib.contextmanager
+def _looking_on(kernel: Kernel) -> Iterator[None]:
+    """Let the code of shown values run outside of the run: no points, and nothing of it counts."""
+    kept = kernel.current, kernel.reads, kernel.writes
+    kernel.current = kernel.outside
+    try:
+        yield
+    finally:
+        kernel.current, kernel.reads, kernel.writes = kept

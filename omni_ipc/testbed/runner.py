@@ -84,6 +84,8 @@ class Runner:
             Inconclusive: something was not under control.
             KeyboardInterrupt: the user has had enough.
         """
+        if recorder is not None:
+            recorder.settle()
         kernel.close()
         rt.close()
         self._guard.kernel = None
