@@ -27,7 +27,8 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from omni_ipc.records import MemoryOrder
-from omni_ipc.testbed.kernel import Chooser, Kernel
+from omni_ipc.testbed.faults.kernel import FaultingKernel
+from omni_ipc.testbed.kernel import Chooser
 from omni_ipc.testbed.operations import Operation, always
 from omni_ipc.testbed.tasks import RunEnded, Task
 from omni_ipc.testbed.where import locate_here
@@ -82,7 +83,7 @@ class Drain(Task):
         return self.stores[0].where
 
 
-class BufferingKernel(Kernel):
+class BufferingKernel(FaultingKernel):
     """One run of a scenario under a memory order that is weaker than sequential consistency."""
 
     def __init__(self, chooser: Chooser, *, order: MemoryOrder, **options: Any) -> None:

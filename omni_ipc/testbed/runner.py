@@ -10,6 +10,7 @@ from types import TracebackType
 from omni_ipc.errors import UsageError
 from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed.buffering import BufferingKernel
+from omni_ipc.testbed.faults.kernel import Fault, FaultingKernel
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.recorder import Recorder
@@ -31,6 +32,7 @@ class Runner:
 
     Args:
         declared: the scenario declares all that its tasks share, so that it need not be looked for.
+        faults: what may go wrong in a run, by choice of the strategy.
 
     Attributes:
         sharing: what was found so far.
@@ -44,12 +46,14 @@ class Runner:
         max_steps: int = 10_000,
         memory: MemoryOrder = MemoryOrder.SC,
         declared: bool = False,
+        faults: Sequence[Fault] = (),
     ) -> None:
         self._scenario: Callable[..., object] = scenario
         self._takes_runtime = takes_runtime(scenario)
         self._transparent = transparent
         self._max_steps = max_steps
         self._memory = memory
+        self._faults = tuple(faults)
         self._pool = Pool()
         self._identities = Identities()
         self._guard = Guard(scenario)
@@ -68,9 +72,16 @@ class Runner:
 
     def begin(self, chooser: Chooser, prefix: Sequence[int] = ()) -> tuple[Kernel, ControlledRuntime]:
         """Make the world of a run, without starting it."""
-        make = Kernel if self._memory is MemoryOrder.SC else functools.partial(BufferingKernel, order=self._memory)
-        kernel = make(chooser, pool=self._pool, identities=self._identities, limit=self._max_steps, prefix=prefix)
+        kernel = self._make()(
+            chooser, pool=self._pool, identities=self._identities, limit=self._max_steps, prefix=prefix
+        )
         return kernel, ControlledRuntime(kernel, self._transparent, None if self._declared else self.sharing)
+
+    def _make(self) -> Callable[..., Kernel]:
+        """Choose the cheapest kernel that can do what is asked for."""
+        if self._memory is not MemoryOrder.SC:
+            return functools.partial(BufferingKernel, order=self._memory, faults=self._faults)
+        return functools.partial(FaultingKernel, faults=self._faults) if self._faults else Kernel
 
     def start(self, kernel: Kernel, rt: ControlledRuntime) -> None:
         """Run the scenario as the task "main" until the run is over, or is suspended by its chooser."""
@@ -101,6 +112,7 @@ class Runner:
             failure=kernel.failure,
             pruned=kernel.pruned,
             quiet_since=kernel.clock.quiet_since if kernel.clock.is_quiet else kernel.depth,
+            curtailed=frozenset(kernel.curtailed),
             steps=recorder.steps(order) if recorder is not None else (),
         )
 

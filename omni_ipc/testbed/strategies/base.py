@@ -22,6 +22,7 @@ class Run:
         value: what the scenario returned.
         pruned: whether the strategy cut it short.
         quiet_since: the number of steps after which only timers fired, if that is how it ended, else all.
+        curtailed: bounds that left out some of its continuations, in words.
         steps: the same as ``order`` in words, if the run was recorded.
     """
 
@@ -34,6 +35,7 @@ class Run:
     pruned: bool
     quiet_since: int
     steps: tuple[Step, ...] = ()
+    curtailed: frozenset[str] = frozenset()
 
 
 class Strategy(Protocol):

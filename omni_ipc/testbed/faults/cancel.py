@@ -1,0 +1,68 @@
+"""Cancellation at any boundary: somebody gives up on a future, or on an asyncio task, at the worst of moments."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable
+from typing import Protocol, runtime_checkable
+
+from omni_ipc.testbed.faults.kernel import FaultingKernel
+
+
+@runtime_checkable
+class Cancellable(Protocol):
+    """What announces itself to the kernel when it is made, and may be cancelled."""
+
+    name: str
+
+    @property
+    def bit(self) -> int: ...
+
+    @property
+    def identity(self) -> Hashable:
+        """A key that is the same in every schedule."""
+
+    def can_be_cancelled(self) -> bool: ...
+
+    def cancel_at_once(self) -> None:
+        """Cancel it, in the step in progress."""
+
+    def tell_cancelled(self) -> None:
+        """Do what follows, as callbacks; runs as a task."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cancel:
+    """Cancels what nobody has settled yet.
+
+    Args:
+        target: name of a future or an asyncio task as traces tell it, "future2"; empty for any.
+        at_most: how many times in a run.
+    """
+
+    target: str = ""
+    at_most: int = 1
+
+    def __str__(self) -> str:
+        return "cancel" + (f":{self.target}" if self.target else "") + (f",{self.at_most}" if self.at_most != 1 else "")
+
+    def arm(self, kernel: FaultingKernel) -> None:
+        budget = kernel.budget(("cancel", self.target), self.at_most)
+
+        def cancel(made: Cancellable) -> None:
+            kernel.writes |= made.bit
+            made.cancel_at_once()
+            kernel.launch_beside(f"after cancel({made.name})", made.tell_cancelled, key=made.identity)
+
+        def adopt(made: object) -> None:
+            if isinstance(made, Cancellable) and self.target in ("", made.name):
+                kernel.add_fault(
+                    f"cancel({made.name})",
+                    action=f"fault.cancel({made.name})",
+                    possible=made.can_be_cancelled,
+                    act=lambda: cancel(made),
+                    budget=budget,
+                    key=made.identity,
+                )
+
+        kernel.on_made.append(adopt)

@@ -1,0 +1,61 @@
+"""A message that comes late: a put returns, and the item is seen in the queue some steps later.
+
+So do a `multiprocessing.Queue`, whose feeder thread writes later, and every network. What is put afterwards may
+overtake it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from omni_ipc.testbed.faults.kernel import FaultingKernel
+from omni_ipc.testbed.operations import Operation, always
+from omni_ipc.testbed.tasks import Task
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LateMessage:
+    """Delays what is put into a queue.
+
+    Args:
+        target: name of the queue as traces tell it, "queue1"; empty for any.
+        at_most: how many messages in a run.
+    """
+
+    target: str = ""
+    at_most: int = 1
+
+    def __str__(self) -> str:
+        return "late" + (f":{self.target}" if self.target else "") + (f",{self.at_most}" if self.at_most != 1 else "")
+
+    def arm(self, kernel: FaultingKernel) -> None:
+        budget = kernel.budget(("late", self.target), self.at_most)
+
+        def puts(task: Task) -> bool:
+            operation = task.pending
+            if operation is None or not operation.action.endswith(".put") or not task.ready():
+                return False
+            return operation.enabled() and self.target in ("", *operation.fields().values())
+
+        def take_over(task: Task) -> None:
+            put = task.pending
+            assert put is not None
+            kernel.writes |= put.writes
+            delivery = Operation(put.action, put.subject, put.execute, put.enabled)
+            put.execute, put.enabled, task.ready = _nothing, always, always
+            kernel.launch_beside(f"message of {task.name}", lambda: kernel.perform(delivery), key=task.key)
+
+        kernel.on_launch.append(
+            lambda task: kernel.add_fault(
+                f"late({task.name})",
+                action=f"fault.late({task.name})",
+                possible=lambda: puts(task),
+                act=lambda: take_over(task),
+                budget=budget,
+                key=task.key,
+            )
+        )
+
+
+def _nothing() -> None:
+    return None
