@@ -165,7 +165,7 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
     instrument: tuple[str, ...] = ()  # modules whose shared state it has points at
     strategy: str | None = None  # that found it: "random walk, seed 7"
     schedule: int | None = None  # its number among those that the strategy ran
-    decided: int | None = None  # steps after which all follow the default order, of those that were found to fail
+    faults: tuple[str, ...] = ()  # that were possible in it: "kill:worker", "timers"
 
     def save(self, path: Path) -> Path:
         """Write the trace as JSON, a line for each step, wholly or not at all."""

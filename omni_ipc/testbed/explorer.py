@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
-from omni_ipc.records import TRACE_VERSION, Failure, MemoryOrder, Origin, Report, Trace, Verdict
+from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
 from omni_ipc.testbed.failures import shape, unrepeatable
 from omni_ipc.testbed.orders import signature
 from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.shrink import shrink_order
 from omni_ipc.testbed.strategies import STRATEGIES
 from omni_ipc.testbed.strategies.base import Run, Strategy
+from omni_ipc.testbed.traces import trace_of
 
 _PROGRESS_EVERY_S = 0.2
 _RANDOM_RUNS = 2_000  # of a strategy that never ends by itself, unless the caller says how many
@@ -170,15 +171,13 @@ class _Search:
         return self._report(Verdict.VIOLATED, f"{number} failed: {trace.failure}", trace)
 
     def _trace(self, order: Sequence[int]) -> Trace:
-        run = self.runner.record(order)
-        return Trace(
-            version=TRACE_VERSION,
-            scenario=self.scenario,
-            origin=Origin.EXPLORED,
-            steps=run.steps[: run.quiet_since],
+        return trace_of(
+            self.runner.record(order),
+            self.scenario,
             defect=self.defect,
-            failure=run.failure,
             memory=self.memory,
+            strategy=self.strategy.name,
+            schedule=self.schedules,
         )
 
     def _report(self, verdict: Verdict, reason: str, trace: Trace | None = None) -> Report:

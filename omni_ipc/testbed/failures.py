@@ -7,7 +7,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from omni_ipc.errors import Inconclusive
-from omni_ipc.records import Failure, FailureKind
+from omni_ipc.records import Failure, FailureKind, Wait
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.where import is_ours, locate, locate_error
 
@@ -115,6 +115,7 @@ def _stuck(kind: FailureKind, tasks: list[Task], why: str, kernel: Kernel) -> Fa
         task=first.name,
         where=locate(first.frame()),
         details=tuple(_line(task) for task in kernel.living),
+        waits=_waits(kernel.living),
     )
 
 
@@ -127,7 +128,28 @@ def _deadlock(cycle: list[Task]) -> Failure:
         task=cycle[0].name,
         where=locate(cycle[0].frame()),
         details=tuple(_line(task) for task in cycle),
+        waits=_waits(cycle),
     )
+
+
+def _waits(tasks: list[Task]) -> tuple[Wait, ...]:
+    """Give the edges of the wait-for graph that begin at these tasks."""
+    waiting = [task for task in tasks if task.pending is not None and not task.ready()]
+    return tuple(
+        Wait(
+            task=task.name,
+            target=_reason(task).partition(", which ")[0],
+            held_by=None if holder is None else holder.name,
+            held_by_ended=holder is not None and holder.ended,
+            until=task.deadline,
+            where=locate(task.frame()),
+        )
+        for task, holder in ((task, _sole_holder(task)) for task in waiting)
+    )
+
+
+def _sole_holder(task: Task) -> Task | None:
+    return None if task.pending is None else task.pending.holder()
 
 
 def _chain(task: Task) -> list[Task]:

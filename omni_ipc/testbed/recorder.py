@@ -19,6 +19,7 @@ from omni_ipc.testbed.buffering import Drain
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.locations import Column, Locations, bits_of
 from omni_ipc.testbed.operations import Subject
+from omni_ipc.testbed.strategies.default import default_choice
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.where import locate
 
@@ -49,7 +50,7 @@ class Recorder:
             self._values.append(self._show(len(self._steps)))
         assert chosen.pending is not None, "who is chosen has announced what it will do"
         self._locations.meet_all(chosen.pending)
-        ready = [task for task in kernel.living if task.ready()]
+        ready = kernel.enabled()
         step = describe_step(chosen, chosen.where if isinstance(chosen, Drain) else locate(chosen.frame()))
         self._steps.append(
             msgspec.structs.replace(
@@ -119,7 +120,7 @@ class Recorder:
         before = self._before
         if before is chosen or before is None:
             return None
-        usual = before if before in ready else ready[0]
+        usual = default_choice(self._kernel, list(ready))
         over = None if usual is chosen else usual.name
         if before in ready:
             action = f" with {before.pending.action}" if before.pending else ""

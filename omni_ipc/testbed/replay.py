@@ -16,6 +16,7 @@ from omni_ipc.testbed.shrink import shrink_order
 from omni_ipc.testbed.strategies import STRATEGIES
 from omni_ipc.testbed.strategies.base import Run
 from omni_ipc.testbed.tasks import Task
+from omni_ipc.testbed.traces import steps_worth_keeping
 from omni_ipc.testbed.where import locate
 
 
@@ -159,4 +160,4 @@ def _require_explored(trace: Trace) -> None:
 
 def _trace(trace: Trace, run: Run) -> Trace:
     """Return the trace of a run of the same scenario."""
-    return msgspec.structs.replace(trace, steps=run.steps[: run.quiet_since], failure=run.failure)
+    return msgspec.structs.replace(trace, steps=steps_worth_keeping(run), failure=run.failure)
