@@ -68,7 +68,7 @@ _CHANCE = "Draw from a random.Random(seed) of the scenario's own."
 _PROCESS = "Let a task play the other process: rt.spawn()."
 _END = "Return from the task, or raise."
 _SIGNAL = "Leave signals and timers to the process that explores; wait with rt.sleep()."
-_AWAIT = "Let tasks wait instead of coroutines: rt.spawn()."
+_LOOP = "Take loops from asyncio as it is: asyncio.run(), asyncio.new_event_loop()."
 _TALK = "Let tasks talk by what the runtime makes: rt.queue(), rt.event()."
 
 
@@ -106,8 +106,8 @@ PRIMITIVES: tuple[Primitive, ...] = (
     *_told("secrets", "choice randbelow randbits token_bytes token_hex token_urlsafe", _CHANCE),
     *_told("uuid", "uuid1 uuid4", _CHANCE),
     *_told("os", "urandom getrandom", _CHANCE, deep=True),
-    *_told("asyncio", "new_event_loop", _AWAIT),
-    *_told("asyncio.events", "new_event_loop", _AWAIT, deep=True),
+    *_told("asyncio", "set_event_loop_policy", _LOOP),
+    *_told("asyncio.events", "set_event_loop_policy", _LOOP),
     Primitive("multiprocessing.process:BaseProcess", "start", "a real process", _PROCESS, deep=True, fatal=True),
     *(
         primitive

@@ -21,6 +21,7 @@ from typing import Any
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.testbed.bindings import Undo, rebind
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.loops.redirects import LOOP_REDIRECTS
 from omni_ipc.testbed.primitives import PRIMITIVES, Primitive
 from omni_ipc.testbed.standard.redirects import REDIRECTS
 from omni_ipc.testbed.standard.world import TRUSTED, WORLD, is_of_collector, is_trusted, running
@@ -91,7 +92,7 @@ class _Process:
             WORLD.guards.append(guard)
         if len(WORLD.guards) > 1:
             return
-        for redirect in REDIRECTS:
+        for redirect in (*REDIRECTS, *LOOP_REDIRECTS):
             self._replace(redirect.owner, redirect.name, redirect.by)
         for primitive in PRIMITIVES:
             self._replace(primitive.find(), primitive.name, functools.partial(_telling, primitive=primitive))

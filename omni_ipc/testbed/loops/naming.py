@@ -1,0 +1,76 @@
+"""Names callbacks and asyncio's tasks for people, and tells where a suspended one waits."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from types import CoroutineType, FrameType
+from typing import Any
+
+from omni_ipc.testbed.where import is_ours, is_stdlib, locate
+
+
+def task_title(task: asyncio.Task[Any]) -> str:
+    """Name a task, and its coroutine: "Task-2 consume"."""
+    coro: Any = task.get_coro()
+    name = getattr(coro, "__qualname__", type(coro).__name__)
+    return f"{task.get_name()} {name.rpartition('<locals>.')[2]}"
+
+
+def handle_title(handle: asyncio.Handle) -> str:
+    """Name what a handle will run: "Task-2 consume" if it lets a task go on, else the function."""
+    callback: Any = handle._callback  # type: ignore[attr-defined]
+    while isinstance(callback, functools.partial):
+        callback = callback.func
+    owner = getattr(callback, "__self__", None)
+    if isinstance(owner, asyncio.Task):
+        return task_title(owner)
+    return callback_title(callback)
+
+
+def callback_title(callback: Any) -> str:
+    """Name a function: "Queue.put_nowait"."""
+    name: str = getattr(callback, "__qualname__", type(callback).__name__)
+    return name.rpartition("<locals>.")[2]
+
+
+def task_wait(task: asyncio.Task[Any]) -> str:
+    """Tell what a task waits for, and where: "Task-2 consume waits in Queue.get at app.py:12 in consume"."""
+    frames = _suspended(task)
+    inner = [frame for frame in frames if is_stdlib(frame.f_code.co_filename)]
+    awaited: Any = getattr(task, "_fut_waiter", None)
+    what = ""
+    if isinstance(awaited, asyncio.Task):
+        what = f" for {task_title(awaited)}"
+    elif inner and inner[-1] is frames[-1]:
+        first = next(frame for frame in frames if is_stdlib(frame.f_code.co_filename))
+        what = f" in {first.f_code.co_qualname}"
+    place = task_place(task)
+    return f"{task_title(task)} waits{what}{f' at {place}' if place else ''}"
+
+
+def task_place(task: asyncio.Task[Any]) -> str | None:
+    """Name the innermost line of the code under test at which a suspended task is."""
+    frames = _suspended(task)
+    own = [frame for frame in frames if not (is_stdlib(frame.f_code.co_filename) or is_ours(frame.f_code.co_filename))]
+    return locate(own[-1]) if own else None
+
+
+def _suspended(task: asyncio.Task[Any]) -> list[FrameType]:
+    """Return the frames of a suspended coroutine and of those that it awaits, outermost first."""
+    frames: list[FrameType] = []
+    awaited: Any = task.get_coro()
+    while awaited is not None:
+        match awaited:
+            case CoroutineType():
+                frame, awaited = awaited.cr_frame, awaited.cr_await
+            case _ if inspect.isasyncgen(awaited):
+                frame, awaited = awaited.ag_frame, awaited.ag_await
+            case _ if inspect.isgenerator(awaited):
+                frame, awaited = awaited.gi_frame, awaited.gi_yieldfrom
+            case _:
+                break
+        if frame is not None:
+            frames.append(frame)
+    return frames

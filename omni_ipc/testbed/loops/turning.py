@@ -1,0 +1,149 @@
+"""How a controlled loop turns: it runs what is ready, waits, and collects the timers that are due."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from asyncio import events
+from collections import deque
+
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.loops.refusals import LoopBase
+from omni_ipc.testbed.loops.registry import Loops
+from omni_ipc.testbed.loops.subject import LoopSubject, RunCallback, select
+from omni_ipc.testbed.operations import Operation
+from omni_ipc.testbed.standard import clock
+from omni_ipc.testbed.tasks import Task
+
+_BUSY = 500
+_RESOLUTION_S = 1e-9  # deadlines are sums of floats
+
+
+class TurningLoop(LoopBase):  # type: ignore[misc]
+    """The part of a loop that runs.
+
+    A loop that has been busy for `_BUSY` turns on end lets all others go on before the next one, so that a coroutine
+    which polls by ``sleep(0)`` gets what it polls for.
+
+    Attributes:
+        home: the task that runs it; None while nobody does.
+        maker: the task that made it.
+        timers: by (time, number); those of the same time fire in the order in which they were set.
+        in_timer: a timer runs, and not what it made ready.
+    """
+
+    _ready: deque[asyncio.Handle]
+    _stopping: bool
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.home: Task | None = None
+        self.maker = kernel.current
+        self.subject = LoopSubject(kernel, self)
+        super().__init__()
+        self.loops = Loops.of(kernel)
+        self.timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self.in_timer = False
+        self._woken = False
+        self._busy = 0
+        self._running = RunCallback(self.subject, self._ready)
+        self._selecting = select(self.subject, self.is_woken)
+
+    def run_forever(self) -> None:
+        self._check_closed()
+        self._check_running()
+        self._begin()
+        try:
+            while True:
+                self._run_once()
+                if self._stopping:
+                    break
+        finally:
+            self._end()
+
+    def is_woken(self) -> bool:
+        return self._woken
+
+    def _begin(self) -> None:
+        kernel = self.kernel
+        if len(kernel.living) > 1:
+            operation = Operation("loop.begin", self.subject, _nothing)
+            operation.writes |= self.subject.life
+            kernel.perform(operation)
+        kernel.writes |= self.subject.life
+        self.home = kernel.current
+        self._set_coroutine_origin_tracking(self._debug)
+        self.loops.begin(self)
+
+    def _end(self) -> None:
+        """Let the loop rest, in the step of its last callback."""
+        self.kernel.writes |= self.subject.life
+        self._stopping = False
+        self.home = None
+        self._set_coroutine_origin_tracking(False)
+        self.loops.end()
+
+    def _run_once(self) -> None:
+        """Run what is ready now, and not what becomes ready meanwhile."""
+        kernel, ready = self.kernel, self._ready
+        kernel.reads |= self.subject.queue
+        if ready or self._stopping:
+            self._rest()
+        else:
+            self._select()
+        self._woken = False
+        self._collect_due()
+        for _ in range(len(ready)):
+            if ready[0]._cancelled:
+                ready.popleft()
+                continue
+            handle = kernel.perform(self._running)
+            if not handle._cancelled:
+                self.in_timer = type(handle) is asyncio.TimerHandle
+                handle._run()
+        self.in_timer = False
+
+    def _select(self) -> None:
+        """Wait until the loop is woken, or its next timer is due."""
+        timers = self.timers
+        while timers and timers[0][2].cancelled():
+            heapq.heappop(timers)
+        limit = timers[0][0] - self.kernel.now() if timers else None
+        if limit is None or limit > 0:
+            self._busy = 0
+            self.kernel.perform_within(self._selecting, limit)
+
+    def _rest(self) -> None:
+        self._busy += 1
+        if self._busy > _BUSY:
+            self._busy = 0
+            clock.sleep(self.kernel, 0)
+
+    def _collect_due(self) -> None:
+        """Make those callbacks ready whose time has come."""
+        timers = self.timers
+        if not timers:
+            return
+        now = self.kernel.now() + _RESOLUTION_S
+        while timers and timers[0][0] <= now:
+            timer = heapq.heappop(timers)[2]
+            timer._scheduled = False  # type: ignore[attr-defined]
+            self._ready.append(timer)
+            self.kernel.writes |= self.subject.queue
+
+    def _write_to_self(self) -> None:
+        self._woken = True
+
+    def _check_running(self) -> None:
+        if self.home is not None:
+            raise RuntimeError("This event loop is already running")
+        if events._get_running_loop() is not None:
+            raise RuntimeError("Cannot run the event loop while another loop is running")
+
+    def _check_thread(self) -> None:
+        if self.home is not None and self.kernel.current is not self.home:
+            raise RuntimeError("Non-thread-safe operation invoked on an event loop other than the current one")
+
+
+def _nothing() -> None:
+    return None
