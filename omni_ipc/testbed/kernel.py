@@ -70,6 +70,9 @@ class Kernel:
         time: bit of the clock, if timers may fire before their time.
         resumed: called with each task that goes on after another one; for what hides in the OS thread.
         closers: called once all tasks have ended.
+        births: by index of a task, the step in which it began; -1 is before the first one.
+        jumps: numbers of steps that had been taken when time passed.
+        halted: the task that closed a cycle of waits by what it announced.
         curtailed: what was left out of the run's continuations, and why: each a sentence's end.
     """
 
@@ -88,6 +91,9 @@ class Kernel:
         self.read_log: list[int] = []
         self.write_log: list[int] = []
         self.time = 0
+        self.births: dict[int, int] = {}
+        self.jumps: list[int] = []
+        self.halted: Task | None = None
         self.curtailed: set[str] = set()
         self.groups: dict[str, Group] = {}
         self.plumbing = 0  # bits of locks and waiting lists: in them nothing is told to anybody
@@ -196,6 +202,7 @@ class Kernel:
         group = group or parent.group
         if group is not None:
             group.add(task)
+        self.births[len(self.tasks)] = self.depth - 1
         self.tasks.append(task)
         self.living.append(task)
         self.begun(task)
@@ -218,6 +225,7 @@ class Kernel:
         if task.index < 0:
             raise UsageError(f"'{operation.action}' would wait for {operation.blocked_on()}, but no task runs it.")
         if operation.exclusive and not ready() and (cycle := find_cycle(task)):
+            self.halted = task
             self.end(cycle)
         chosen = self.next_task()
         if chosen is not task:
@@ -275,6 +283,7 @@ class Kernel:
             self.resumed(self.outside)
 
     def _pass_time(self) -> None:
+        self.jumps.append(self.depth)
         if not self.clock.advance(self.living, self.write_log, self.plumbing):
             self.end(describe_stuck(self))
 
@@ -291,6 +300,11 @@ class Kernel:
         return task
 
     # The end
+
+    def waiting(self) -> list[tuple[int, int, int]]:
+        """Return the operations that were announced and not performed: the task's index, what they read and write."""
+        tasks = self.living if self.halted is None else [*self.living, self.halted]
+        return [(task.index, task.pending.reads, task.pending.writes) for task in tasks if task.pending is not None]
 
     def leave(self, task: Task) -> Callable[[], object]:
         """Take leave of a task that has ended, and return what resumes the next one."""

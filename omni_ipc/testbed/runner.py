@@ -97,6 +97,7 @@ class Runner:
         """
         if recorder is not None:
             recorder.settle()
+        waiting = kernel.waiting()
         kernel.close()
         rt.close()
         self._guard.kernel = None
@@ -113,6 +114,9 @@ class Runner:
             pruned=kernel.pruned,
             quiet_since=kernel.clock.quiet_since if kernel.clock.is_quiet else kernel.depth,
             curtailed=frozenset(kernel.curtailed),
+            births=kernel.births,
+            jumps=kernel.jumps,
+            waiting=waiting,
             steps=recorder.steps(order) if recorder is not None else (),
         )
 

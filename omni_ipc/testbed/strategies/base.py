@@ -22,6 +22,9 @@ class Run:
         value: what the scenario returned.
         pruned: whether the strategy cut it short.
         quiet_since: the number of steps after which only timers fired, if that is how it ended, else all.
+        births: by index of a task, the step in which it began; -1 is before the first one.
+        jumps: numbers of steps that had been taken when time passed.
+        waiting: operations that were announced and not performed: the task's index, what they read and write.
         curtailed: bounds that left out some of its continuations, in words.
         steps: the same as ``order`` in words, if the run was recorded.
     """
@@ -36,6 +39,9 @@ class Run:
     quiet_since: int
     steps: tuple[Step, ...] = ()
     curtailed: frozenset[str] = frozenset()
+    births: dict[int, int] = dataclasses.field(default_factory=dict)
+    jumps: list[int] = dataclasses.field(default_factory=list)
+    waiting: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
 
 
 class Strategy(Protocol):
