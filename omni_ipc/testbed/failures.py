@@ -34,24 +34,26 @@ def describe_error(task: Task, error: BaseException) -> Failure:
 def find_cycle(task: Task) -> Failure | None:
     """Follow who waits for whom from a task that is about to block; a way back to it is a deadlock.
 
-    A task that waits for a plain lock of its own is no cycle yet: another task may release it.
+    A task that waits for a plain lock of its own is no cycle yet, nor is one of locks that were taken by ``acquire()``:
+    another task may release them.
     """
-    chain = _chain(task)
+    chain = _chain(task, certain=True)
     if len(chain) < 3 or chain[-1] is not task:
         return None
     return _deadlock(chain[:-1])
 
 
-def describe_stuck(kernel: Kernel) -> Failure:
-    """Describe a run in which nobody can go on, or only pollers can, for nothing."""
+def describe_stuck(kernel: Kernel) -> Failure | None:
+    """Describe a run in which nobody can go on, or only pollers can, for nothing; None if only daemons are left."""
     waiting = [task for task in kernel.living if task.deadline is None]
     for task in waiting:
         chain = _chain(task)
-        if len(chain) > 1 and chain[-1] in chain[:-1]:
-            return _deadlock(chain[chain.index(chain[-1]) : -1])
-    main = kernel.tasks[0]
-    if main.ended:
-        return _stuck(FailureKind.LEAK, kernel.living, "outlived the scenario", kernel)
+        cycle = chain[chain.index(chain[-1]) : -1]
+        if len(cycle) > 1 or (cycle and _is_certain(cycle[0])):
+            return _deadlock(cycle)
+    if kernel.tasks[0].ended:
+        left = [task for task in kernel.living if not task.daemon]
+        return _stuck(FailureKind.LEAK, left, "outlived the scenario", kernel) if left else None
     if waiting:
         # The last of each chain that still waits: what it waits for may be held by one that has ended.
         ends = {id(end): end for task in waiting for end in [link for link in _chain(task) if link in waiting][-1:]}
@@ -152,10 +154,15 @@ def _sole_holder(task: Task) -> Task | None:
     return None if task.pending is None else task.pending.holder()
 
 
-def _chain(task: Task) -> list[Task]:
+def _is_certain(task: Task) -> bool:
+    """Tell whether nobody but the holder of what the task waits for can ever end its wait."""
+    return task.pending is not None and task.pending.exclusive
+
+
+def _chain(task: Task, *, certain: bool = False) -> list[Task]:
     """Follow the waits that one task alone can end; the last item repeats an earlier one if there is a cycle."""
     chain = [task]
-    while (holder := _holder(chain[-1])) is not None:
+    while (holder := _holder(chain[-1])) is not None and (not certain or _is_certain(chain[-1])):
         chain.append(holder)
         if holder in chain[:-1]:
             break

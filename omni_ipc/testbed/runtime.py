@@ -87,8 +87,7 @@ class ControlledRuntime:
         return ControlledRLock(self._kernel)
 
     def condition(self, lock: api.Lock | None = None) -> ControlledCondition:
-        inner = ControlledRLock(self._kernel) if lock is None else _controlled(lock)
-        return ControlledCondition(self._kernel, inner)
+        return ControlledCondition(self._kernel, None if lock is None else _controlled(lock))
 
     def event(self) -> ControlledEvent:
         return ControlledEvent(self._kernel)

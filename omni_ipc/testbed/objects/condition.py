@@ -10,7 +10,8 @@ from typing import TypeVar
 from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
-from omni_ipc.testbed.objects.lock import ControlledLock
+from omni_ipc.testbed.objects.lock import Acquiring, ControlledLock
+from omni_ipc.testbed.objects.rlock import ControlledRLock
 from omni_ipc.testbed.operations import Operation, Owning
 from omni_ipc.testbed.tasks import Task
 
@@ -26,9 +27,9 @@ class ControlledCondition(threading.Condition, Controlled):
 
     kind = "condition"
 
-    def __init__(self, kernel: Kernel, lock: ControlledLock) -> None:
+    def __init__(self, kernel: Kernel, lock: ControlledLock | None = None) -> None:
+        self.lock = self._lock = ControlledRLock(kernel) if lock is None else lock
         Controlled.__init__(self, kernel)
-        self.lock = lock
         self._waiting: list[Waiter] = []
         kernel.plumbing |= self.bit
 
@@ -47,7 +48,7 @@ class ControlledCondition(threading.Condition, Controlled):
         self.lock.__exit__(kind, error, trace)
 
     def wait(self, timeout: float | None = None) -> bool:
-        if not self.lock.is_held():
+        if not self.lock.is_owned():
             raise RuntimeError("cannot wait on un-acquired lock")
         join = Operation("condition.wait", self, self._join)
         join.writes |= self.lock.bit
@@ -55,7 +56,7 @@ class ControlledCondition(threading.Condition, Controlled):
         if self.kernel.perform_within(self._wake_up(waiter), timeout):
             return True
         lock = self.lock
-        self.kernel.perform(Owning(lock.acquiring, lock, lambda: lock.take_back(waiter.depth), lock.is_free))
+        self.kernel.perform(Acquiring(lock.acquiring, lock, lambda: lock.take_back(waiter.depth), lock.is_free))
         return False
 
     def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
@@ -70,14 +71,14 @@ class ControlledCondition(threading.Condition, Controlled):
         return result
 
     def notify(self, n: int = 1) -> None:
-        if not self.lock.is_held():
+        if not self.lock.is_owned():
             raise RuntimeError("cannot notify on un-acquired lock")
-        self.kernel.perform(Operation("condition.notify", self, lambda: self._notify(n)))
+        self.kernel.perform(Operation("condition.notify", self, lambda: self.wake(n)))
 
     def notify_all(self) -> None:
-        if not self.lock.is_held():
+        if not self.lock.is_owned():
             raise RuntimeError("cannot notify on un-acquired lock")
-        self.kernel.perform(Operation("condition.notify_all", self, lambda: self._notify(len(self._waiting))))
+        self.kernel.perform(Operation("condition.notify_all", self, self.wake))
 
     def __repr__(self) -> str:
         return Controlled.__repr__(self)
@@ -102,10 +103,12 @@ class ControlledCondition(threading.Condition, Controlled):
         waiter.notified = True
         self._waiting.remove(waiter)
 
-    def _notify(self, n: int) -> None:
-        for waiter in self._waiting[:n]:
+    def wake(self, waiters: int | None = None) -> None:
+        """Wake so many waiters, or all, without a point."""
+        chosen = self._waiting[:] if waiters is None else self._waiting[: max(waiters, 0)]
+        for waiter in chosen:
             waiter.notified = True
-        del self._waiting[:n]
+        del self._waiting[: len(chosen)]
 
     def _expire(self, waiter: Waiter) -> bool:
         """Strike a waiter off the list whose time is up; one that was notified waits on for the lock."""
@@ -123,6 +126,10 @@ class _Waking(Owning):
     __slots__ = ("waiter",)
 
     waiter: Waiter
+
+    @property
+    def exclusive(self) -> bool:  # type: ignore[override]
+        return self.waiter.condition.lock.scoped
 
     def asleep(self) -> bool:
         return not self.waiter.notified

@@ -16,6 +16,8 @@ class ControlledLock(Controlled):
 
     Attributes:
         owner: the task that took it.
+        scoped: it was taken by ``with``, so that its owner itself will release it; any other task may release a lock
+            that was taken by ``acquire()``.
     """
 
     kind = "lock"
@@ -25,6 +27,7 @@ class ControlledLock(Controlled):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.owner: Task | None = None
+        self.scoped = False
         kernel.plumbing |= self.bit
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
@@ -32,7 +35,7 @@ class ControlledLock(Controlled):
             raise ValueError("timeout value must be a non-negative number")
         if not blocking and timeout != -1:
             raise ValueError("can't specify a timeout for a non-blocking call")
-        operation = Owning(self.acquiring, self, self.take, self.chance(), _missed)
+        operation = Acquiring(self.acquiring, self, self.take, self.chance(), _missed)
         limit = None if timeout == -1 else timeout
         return bool(self.kernel.perform_within(operation, limit if blocking else 0.0))
 
@@ -43,7 +46,7 @@ class ControlledLock(Controlled):
         return bool(self.kernel.perform(Reading(f"{self.kind}.locked", self, lambda: self.owner is not None)))
 
     def __enter__(self) -> bool:
-        return bool(self.kernel.perform(Owning(self.acquiring, self, self.take, self.chance())))
+        return bool(self.kernel.perform(Acquiring(self.acquiring, self, self.enter, self.chance())))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
@@ -62,9 +65,22 @@ class ControlledLock(Controlled):
         """Tell whether the current task holds the lock."""
         return self.owner is self.kernel.current
 
+    def is_owned(self) -> bool:
+        """Tell whether who waits or notifies under the lock may do so: a plain lock may be anybody's."""
+        return self.owner is not None
+
+    _is_owned = is_owned
+
     def take(self) -> bool:
         """Take the free lock for the current task, without a point."""
         self.owner = self.kernel.current
+        self.scoped = False
+        return True
+
+    def enter(self) -> bool:
+        """Take the free lock for a ``with`` of the current task, without a point."""
+        self.take()
+        self.scoped = True
         return True
 
     def give(self) -> None:
@@ -75,12 +91,14 @@ class ControlledLock(Controlled):
 
     def give_up(self) -> int:
         """Release the lock wholly for a wait, and return what `take_back` needs."""
+        scoped = int(self.scoped)
         self.give()
-        return 1
+        return scoped
 
     def take_back(self, depth: int) -> None:
         """Take the lock again after a wait."""
         self.take()
+        self.scoped = bool(depth)
 
     def shown(self) -> str:
         return "free" if self.owner is None else f"held by '{self.owner.name}'"
@@ -92,6 +110,18 @@ class ControlledLock(Controlled):
 
     def holder(self) -> Task | None:
         return self.owner
+
+
+class Acquiring(Owning):
+    """Taking a lock."""
+
+    __slots__ = ()
+
+    @property
+    def exclusive(self) -> bool:  # type: ignore[override]
+        """Whether only the owner will release it: if not, a cycle may still be broken by somebody else."""
+        lock = self.subject
+        return isinstance(lock, ControlledLock) and lock.scoped
 
 
 def _missed() -> bool:

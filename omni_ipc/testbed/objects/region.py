@@ -46,7 +46,7 @@ class ControlledRegion:
 
     def _enter(self) -> bool:
         self._kernel.current.atomic += 1
-        return self._lock is None or self._lock.take()
+        return self._lock is None or self._lock.enter()
 
 
 class Entrance(Owning):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.objects.lock import ControlledLock
-from omni_ipc.testbed.operations import always
+from omni_ipc.testbed.objects.lock import Acquiring, ControlledLock
+from omni_ipc.testbed.operations import Operation, always
 
 
 class ControlledRLock(ControlledLock):
@@ -19,13 +19,27 @@ class ControlledRLock(ControlledLock):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self._depth = 0
+        self.scoped = True  # only its owner may release it
+
+    def _release_save(self) -> int:
+        """Release it wholly; `threading.Condition` asks for it if somebody has made a class of it."""
+        return int(self.kernel.perform(Operation(self.releasing, self, self.give_up)))
+
+    def _acquire_restore(self, depth: int) -> None:
+        self.kernel.perform(Acquiring(self.acquiring, self, lambda: self.take_back(depth), self.is_free))
 
     def chance(self) -> Callable[[], bool]:
         return always if self.is_held() else self.is_free
 
+    def is_owned(self) -> bool:
+        return self.is_held()
+
+    _is_owned = is_owned
+
     def take(self) -> bool:
         self._depth += 1
-        return super().take()
+        self.owner = self.kernel.current
+        return True
 
     def give(self) -> None:
         if not self.is_held():

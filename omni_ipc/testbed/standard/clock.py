@@ -26,14 +26,17 @@ def read(kernel: Kernel) -> float:
 
 
 def read_ns(kernel: Kernel) -> int:
+    """Return virtual nanoseconds since the run began."""
     return round(read(kernel) * _NS)
 
 
 def read_wall(kernel: Kernel) -> float:
+    """Return virtual seconds since 1970."""
     return EPOCH_S + read(kernel)
 
 
 def read_wall_ns(kernel: Kernel) -> int:
+    """Return virtual nanoseconds since 1970."""
     return EPOCH_S * _NS + read_ns(kernel)
 
 
@@ -62,8 +65,10 @@ def _not_yet() -> bool:
 
 
 def clock_gettime(kernel: Kernel, clock_id: int, /) -> float:
+    """Read the clock of the wall, or any other one."""
     return read_wall(kernel) if clock_id == time.CLOCK_REALTIME else read(kernel)
 
 
 def clock_gettime_ns(kernel: Kernel, clock_id: int, /) -> int:
+    """Read a clock in nanoseconds."""
     return read_wall_ns(kernel) if clock_id == time.CLOCK_REALTIME else read_ns(kernel)

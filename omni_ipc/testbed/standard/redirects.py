@@ -7,6 +7,7 @@ before are as ever. An instance of a *subclass* runs the standard library's own 
 
 from __future__ import annotations
 
+import _threading_local
 import functools
 import queue
 import sys
@@ -20,7 +21,7 @@ from omni_ipc.testbed.objects.condition import ControlledCondition
 from omni_ipc.testbed.objects.event import ControlledEvent
 from omni_ipc.testbed.objects.future import ControlledFuture
 from omni_ipc.testbed.objects.lock import ControlledLock
-from omni_ipc.testbed.objects.queue import ControlledQueue
+from omni_ipc.testbed.objects.queue import ControlledLifoQueue, ControlledPriorityQueue, ControlledQueue
 from omni_ipc.testbed.objects.rlock import ControlledRLock
 from omni_ipc.testbed.objects.semaphore import ControlledBoundedSemaphore, ControlledSemaphore
 from omni_ipc.testbed.standard import clock, threads
@@ -74,14 +75,18 @@ def _ask(answer: Callable[..., Any]) -> Callable[[Method], Method]:
     return by
 
 
-def _turn(kind: type, into: Any) -> Redirect:
-    """Let what code under test makes of a class turn into a look-alike; what it may not be made of, it refuses."""
+def _turn(kind: type, into: Any, unless: Callable[..., bool] | None = None) -> Redirect:
+    """Let what code under test makes of a class turn into a look-alike; what it may not be made of, it refuses.
+
+    Args:
+        unless: tells by the arguments what the standard library's own code suits better.
+    """
 
     def by(original: Method) -> Method:
         @functools.wraps(original)
         def initialize(self: Any, *args: Any, **options: Any) -> None:
             kernel = running() if type(self) is kind else None
-            if kernel is None or not asks(sys._getframe(1)):
+            if kernel is None or not asks(sys._getframe(1)) or (unless and unless(*args, **options)):
                 return original(self, *args, **options)  # type: ignore[no-any-return]
             self.__class__ = into
             try:
@@ -96,6 +101,10 @@ def _turn(kind: type, into: Any) -> Redirect:
     return Redirect(kind, "__init__", by)
 
 
+def _has_a_lock_of_its_own(lock: Any = None, *_: Any, **__: Any) -> bool:
+    return lock is not None and not isinstance(lock, ControlledLock)
+
+
 def _functions(owner: Any, how: Callable[[Method], Callable[[Method], Method]], **named: Method) -> Iterator[Redirect]:
     for name, function in named.items():
         yield Redirect(owner, name, how(function))
@@ -103,7 +112,7 @@ def _functions(owner: Any, how: Callable[[Method], Callable[[Method], Method]], 
 
 REDIRECTS: tuple[Redirect, ...] = (
     *_functions(threading, _call, Lock=ControlledLock, _allocate_lock=ControlledLock, RLock=ControlledRLock),
-    _turn(threading.Condition, ControlledCondition),
+    _turn(threading.Condition, ControlledCondition, unless=_has_a_lock_of_its_own),
     _turn(threading.Event, ControlledEvent),
     _turn(threading.Semaphore, ControlledSemaphore),
     _turn(threading.BoundedSemaphore, ControlledBoundedSemaphore),
@@ -119,11 +128,16 @@ REDIRECTS: tuple[Redirect, ...] = (
     *_functions(threading, _ask, main_thread=lambda kernel: threads.thread_of(kernel, kernel.tasks[0])),
     *_functions(threading, _ask, enumerate=threads.living, active_count=lambda kernel: len(kernel.living)),
     *_functions(threading, _ask, _newname=threads.name_new),
+    *_functions(_threading_local, _ask, current_thread=threads.current),
+    Redirect(threading, "_time", _call(clock.read)),
+    Redirect(queue, "time", _call(clock.read)),
     *_functions(
         time, _call, sleep=clock.sleep, clock_gettime=clock.clock_gettime, clock_gettime_ns=clock.clock_gettime_ns
     ),
     *_functions(time, _call, monotonic=clock.read, perf_counter=clock.read, time=clock.read_wall),
     *_functions(time, _call, monotonic_ns=clock.read_ns, perf_counter_ns=clock.read_ns, time_ns=clock.read_wall_ns),
     _turn(queue.Queue, ControlledQueue),
+    _turn(queue.LifoQueue, ControlledLifoQueue),
+    _turn(queue.PriorityQueue, ControlledPriorityQueue),
     _turn(Future, ControlledFuture),
 )

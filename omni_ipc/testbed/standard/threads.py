@@ -204,6 +204,7 @@ def current(kernel: Kernel) -> threading.Thread:
 
 
 def thread_of(kernel: Kernel, task: Task) -> threading.Thread:
+    """Return the thread object of a task."""
     if task.thread is None:
         kind = threading._MainThread if task is kernel.tasks[0] else threading.Thread  # type: ignore[attr-defined]
         thread = threading.Thread.__new__(kind)
@@ -224,6 +225,7 @@ def name_new(kernel: Kernel, template: str) -> str:
 
 
 def living(kernel: Kernel) -> list[threading.Thread]:
+    """List the threads that live."""
     return [thread_of(kernel, task) for task in kernel.living]
 
 
