@@ -72,7 +72,7 @@ class Kernel:
         closers: called once all tasks have ended.
         births: by index of a task, the step in which it began; -1 is before the first one.
         jumps: numbers of steps that had been taken when time passed.
-        halted: the task that closed a cycle of waits by what it announced.
+        refused: what closed a cycle of waits when it was announced: the task's index, what it reads and writes.
         curtailed: what was left out of the run's continuations, and why: each a sentence's end.
     """
 
@@ -93,7 +93,7 @@ class Kernel:
         self.time = 0
         self.births: dict[int, int] = {}
         self.jumps: list[int] = []
-        self.halted: Task | None = None
+        self.refused: list[tuple[int, int, int]] = []
         self.curtailed: set[str] = set()
         self.groups: dict[str, Group] = {}
         self.plumbing = 0  # bits of locks and waiting lists: in them nothing is told to anybody
@@ -225,7 +225,7 @@ class Kernel:
         if task.index < 0:
             raise UsageError(f"'{operation.action}' would wait for {operation.blocked_on()}, but no task runs it.")
         if operation.exclusive and not ready() and (cycle := find_cycle(task)):
-            self.halted = task
+            self.refused.append((task.index, operation.reads, operation.writes))
             self.end(cycle)
         chosen = self.next_task()
         if chosen is not task:
@@ -303,8 +303,9 @@ class Kernel:
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return the operations that were announced and not performed: the task's index, what they read and write."""
-        tasks = self.living if self.halted is None else [*self.living, self.halted]
-        return [(task.index, task.pending.reads, task.pending.writes) for task in tasks if task.pending is not None]
+        return self.refused + [
+            (task.index, task.pending.reads, task.pending.writes) for task in self.living if task.pending is not None
+        ]
 
     def leave(self, task: Task) -> Callable[[], object]:
         """Take leave of a task that has ended, and return what resumes the next one."""

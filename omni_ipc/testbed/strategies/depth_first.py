@@ -57,7 +57,7 @@ class DepthFirst:
         return None
 
     def choose(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
-        sleep = self._sleepers(kernel) if self._sleep else []
+        sleep = still_asleep(self._sleep[-1], kernel) if self._sleep else []
         if sleep:
             asleep = {index for index, _, _ in sleep}
             enabled = [task for task in enabled if task.index not in asleep]
@@ -81,7 +81,10 @@ class DepthFirst:
             raise unrepeatable(f"the first {shared} steps, run again in the same order, used other objects")
         self._last = run
 
-    def _sleepers(self, kernel: Kernel) -> list[Slept]:
-        """Return who still sleeps after the last step: those whose next step does not conflict with it."""
-        reads, writes = kernel.read_log[-1], kernel.write_log[-1]
-        return [slept for slept in self._sleep[-1] if not (slept[2] & (reads | writes)) and not (slept[1] & writes)]
+
+def still_asleep(sleep: list[Slept], kernel: Kernel) -> list[Slept]:
+    """Return who still sleeps after the last step: those whose next step does not conflict with it."""
+    if not sleep:
+        return []
+    reads, writes = kernel.read_log[-1], kernel.write_log[-1]
+    return [slept for slept in sleep if not (slept[2] & (reads | writes)) and not (slept[1] & writes)]
