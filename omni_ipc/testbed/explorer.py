@@ -9,6 +9,8 @@ from time import perf_counter
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
 from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
 from omni_ipc.testbed.failures import shape, unrepeatable
+from omni_ipc.testbed.faults.kernel import Fault
+from omni_ipc.testbed.faults.names import Timers, with_timers
 from omni_ipc.testbed.orders import signature
 from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.shrink import shrink_order
@@ -42,13 +44,16 @@ def explore(
     defect: str | None = None,
     max_steps: int = 10_000,
     declared: bool = False,
+    faults: Sequence[Fault] = (),
+    timers: str = Timers.VIRTUAL,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Run a scenario under schedule after schedule, until one fails, none is left, or a budget is used up.
 
     "holds" means: every schedule was run, up to the order of steps that do not conflict, and none failed. Timeouts fire
-    only when no task can go on. Steps conflict on the runtime's objects and on watched ones. If tasks are found to
-    share other state (see `sharing`), "depth-first" leaves nothing out, as "brute-force" does, and the report says so.
+    only when no task can go on, unless timers are explored, and nothing goes wrong but the faults that are given. Steps
+    conflict on the runtime's objects and on watched ones. If tasks are found to share other state (see `sharing`),
+    "depth-first" leaves nothing out, as "brute-force" does, and the report says so.
 
     Args:
         name: of the scenario in the report; by default that of the function.
@@ -61,6 +66,8 @@ def explore(
         defect: name of the defect that the scenario was given, for the trace.
         max_steps: steps after which a schedule counts as a livelock.
         declared: vouch for it that what tasks share beside the runtime's objects and watched ones does not matter.
+        faults: what may go wrong in a schedule, at any step; see `faults`.
+        timers: a `Timers`: whether timeouts may fire while tasks can go on.
         progress: called from time to time.
 
     Raises:
@@ -75,12 +82,16 @@ def explore(
     if memory not in list(MemoryOrder):
         raise UnknownName("memory order", memory, list(MemoryOrder))
     order = MemoryOrder(memory)
-    runner = Runner(scenario, transparent=transparent, max_steps=max_steps, memory=order, declared=declared)
+    faults = with_timers(faults, timers)
+    runner = Runner(
+        scenario, transparent=transparent, max_steps=max_steps, memory=order, declared=declared, faults=faults
+    )
     search = _Search(
         runner=runner,
         scenario=name or str(getattr(scenario, "__name__", "scenario")),
         defect=defect,
         memory=order,
+        faults=tuple(str(fault) for fault in faults),
         strategy=STRATEGIES[strategy](seed),
         runs=runs if runs is not None or seconds is not None or strategy != "random" else _RANDOM_RUNS,
         seconds=seconds,
@@ -98,6 +109,7 @@ class _Search:
     scenario: str
     defect: str | None
     memory: MemoryOrder
+    faults: tuple[str, ...]
     strategy: Strategy
     runs: int | None
     seconds: float | None
@@ -107,6 +119,7 @@ class _Search:
     whole: int = 0  # schedules that were not cut short
     signatures: set[int] = dataclasses.field(default_factory=set)
     outcomes: set[str] = dataclasses.field(default_factory=set)
+    curtailed: set[str] = dataclasses.field(default_factory=set)  # bounds that left out continuations of runs
     began: float = dataclasses.field(default_factory=perf_counter)
     told: float = 0.0
     complete: bool = False  # the reduction was given up
@@ -127,6 +140,8 @@ class _Search:
                     self.strategy.learn(run)
         except Inconclusive as error:
             return self._report(Verdict.INCONCLUSIVE, str(error))
+        if self.curtailed:
+            return self._report(Verdict.BOUNDED, f"{self._claim()}; {'; '.join(sorted(self.curtailed))}")
         return self._report(Verdict.HOLDS, self._claim())
 
     def _leave_nothing_out(self) -> None:
@@ -135,6 +150,7 @@ class _Search:
         self.strategy = STRATEGIES["brute-force"](0)
         self.schedules = self.steps = self.whole = 0
         self.outcomes.clear()
+        self.curtailed.clear()
 
     def _is_spent(self) -> bool:
         if self.runs is not None and self.schedules >= self.runs:
@@ -150,6 +166,7 @@ class _Search:
     def _count(self, run: Run) -> None:
         self.schedules += 1
         self.steps += len(run.order)
+        self.curtailed |= run.curtailed
         if run.pruned:
             return
         self.whole += 1
@@ -176,6 +193,7 @@ class _Search:
             self.scenario,
             defect=self.defect,
             memory=self.memory,
+            faults=self.faults,
             strategy=self.strategy.name,
             schedule=self.schedules,
         )
@@ -212,7 +230,8 @@ class _Search:
         return f"{self.schedules:,} runs of a {self.strategy.name}{self._under()}"
 
     def _under(self) -> str:
-        return f" under {self.memory.in_words}" if self.memory is not MemoryOrder.SC else ""
+        memory = f" under {self.memory.in_words}" if self.memory is not MemoryOrder.SC else ""
+        return memory + (f" with {', '.join(self.faults)}" if self.faults else "")
 
     def _sharing(self) -> str:
         if not self.complete:

@@ -72,7 +72,8 @@ class Kernel:
         closers: called once all tasks have ended.
         births: by index of a task, the step in which it began; -1 is before the first one.
         jumps: numbers of steps that had been taken when time passed.
-        refused: what closed a cycle of waits when it was announced: the task's index, what it reads and writes.
+        refused: what was announced last when the run was ended: the task's index, what it reads and writes.
+        agents: what takes steps beside the tasks, and is no part of the scenario; see `faults`.
         curtailed: what was left out of the run's continuations, and why: each a sentence's end.
     """
 
@@ -94,6 +95,7 @@ class Kernel:
         self.births: dict[int, int] = {}
         self.jumps: list[int] = []
         self.refused: list[tuple[int, int, int]] = []
+        self.agents: Sequence[Task] = ()
         self.curtailed: set[str] = set()
         self.groups: dict[str, Group] = {}
         self.plumbing = 0  # bits of locks and waiting lists: in them nothing is told to anybody
@@ -225,7 +227,6 @@ class Kernel:
         if task.index < 0:
             raise UsageError(f"'{operation.action}' would wait for {operation.blocked_on()}, but no task runs it.")
         if operation.exclusive and not ready() and (cycle := find_cycle(task)):
-            self.refused.append((task.index, operation.reads, operation.writes))
             self.end(cycle)
         chosen = self.next_task()
         if chosen is not task:
@@ -334,6 +335,8 @@ class Kernel:
 
     def end(self, failure: Failure | None = None) -> NoReturn:
         """End the run at once."""
+        if (operation := self.current.pending) is not None and not self.current.ended:
+            self.refused.append((self.current.index, operation.reads, operation.writes))
         self.halt()
         self.failure = self.failure or failure
         raise RunEnded

@@ -20,7 +20,7 @@ from omni_ipc.records import Field
 from omni_ipc.testbed.faults.agent import Agent, Budget
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.operations import never
-from omni_ipc.testbed.tasks import Task
+from omni_ipc.testbed.tasks import RunEnded, Task
 
 
 class Fault(Protocol):
@@ -43,9 +43,9 @@ class FaultingKernel(Kernel):
 
     def __init__(self, chooser: Chooser, *, faults: Sequence[Fault] = (), **options: Any) -> None:
         super().__init__(chooser, **options)
+        self.agents: list[Agent] = []
         self.time = self.identities["time"]
         self.plumbing |= self.time
-        self.agents: list[Agent] = []
         self.early = 0
         self.on_launch: list[Callable[[Task], object]] = []
         self.on_made: list[Callable[[Any], object]] = []
@@ -101,6 +101,8 @@ class FaultingKernel(Kernel):
         """Let nothing more of a task happen; its frames stay as they are until the run is over."""
         self.living.remove(task)
         self._killed.append(task)
+        if task.deadline is not None:
+            self.reads |= self.time
         task.ended = True
         task.deadline = None
         task.ready = never
@@ -121,8 +123,14 @@ class FaultingKernel(Kernel):
 
     def enabled(self) -> list[Task]:
         enabled = [task for task in self.living if task.ready()]
-        enabled += [agent for agent in self.agents if agent.ready()]
-        return enabled
+        possible = [agent for agent in self.agents if agent.ready()]
+        for agent in possible:
+            agent.offered = True
+        return enabled + possible
+
+    def waiting(self) -> list[tuple[int, int, int]]:
+        everything = (1 << len(self.identities)) - 1  # what an agent would have touched is not known before
+        return super().waiting() + [(agent.index, 0, everything) for agent in self.agents if agent.offered]
 
     def next_task(self) -> Task:
         caller, last = self.current, self.last
@@ -173,6 +181,14 @@ class FaultingKernel(Kernel):
 
     # Time
 
+    def _pass_time(self) -> None:
+        try:
+            super()._pass_time()
+            self.jumps.pop()  # it is a step of its own, and no barrier
+        except RunEnded:
+            self.writes = (1 << len(self.identities)) - 1  # who is stuck, and for what, depends on every step before
+            raise
+
     def _stands_still(self) -> bool:
         return not any(task.ready() for task in self.living)
 
@@ -188,7 +204,7 @@ class FaultingKernel(Kernel):
     def _let_pass(self) -> None:
         self.writes |= self.time
         if self._stands_still():
-            self._pass_time()  # which ends the run if it is stuck
+            self._pass_time()
         else:
             self.early -= 1
             self.clock.fire(self.living)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.testbed.faults.cancel import Cancel
@@ -55,7 +55,7 @@ def parse(text: str) -> Fault:
     return FAULTS[kind](target, int(times) if comma else 1)
 
 
-def with_timers(faults: tuple[Fault, ...], timers: str) -> tuple[Fault, ...]:
+def with_timers(faults: Sequence[Fault], timers: str) -> tuple[Fault, ...]:
     """Add what lets timers fire early, if they are to be explored.
 
     Raises:
@@ -64,4 +64,4 @@ def with_timers(faults: tuple[Fault, ...], timers: str) -> tuple[Fault, ...]:
     if timers not in list(Timers):
         raise UnknownName("way of timers", timers, list(Timers))
     explored = timers == Timers.EXPLORED and not any(isinstance(fault, EarlyTimers) for fault in faults)
-    return (EarlyTimers(), *faults) if explored else faults
+    return (EarlyTimers(), *faults) if explored else tuple(faults)
