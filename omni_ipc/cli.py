@@ -155,6 +155,17 @@ def explore(
     memory: Annotated[
         str, typer.Option(help="When tasks see each other's stores: sc (at once), tso (x86-64), release or weak.")
     ] = "sc",
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FAULT",
+            help="What may go wrong at any step: kill:NAME, spurious, cancel[:NAME], late[:NAME] or hook:NAME; each "
+            "once in a schedule, or with ,N at most N times. May be given again.",
+        ),
+    ] = None,
+    timers: Annotated[
+        str, typer.Option(help="When timeouts fire: virtual (if nobody can go on) or explored (also before).")
+    ] = "virtual",
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to save the trace of a failure.")] = None,
     json: Json = None,
 ) -> int:
@@ -173,6 +184,8 @@ def explore(
             seconds=seconds,
             seed=seed,
             memory=memory,
+            faults=fault or (),
+            timers=timers,
             progress=lambda now: show_progress(
                 f"{counted(now.schedules, 'schedule')} of {scenario}", now.schedules, runs
             ),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from omni_ipc import scenarios
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import MemoryOrder, Report
 from omni_ipc.testbed import Progress, explore
+from omni_ipc.testbed.faults import Timers, parse
 
 Function = Callable[..., object]
 
@@ -24,12 +25,14 @@ def explore_scenario(
     seconds: float | None = None,
     seed: int = 0,
     memory: str = MemoryOrder.SC,
+    faults: Sequence[str] = (),
+    timers: str = Timers.VIRTUAL,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Explore a scenario of the table, or ``path/to/file.py:function``.
 
     Raises:
-        UsageError: the name, the defect, the strategy, the memory order or a budget is wrong.
+        UsageError: the name, the defect, the strategy, the memory order, a fault or a budget is wrong.
     """
     function, transparent = resolve(name, defect)
     return explore(
@@ -41,6 +44,8 @@ def explore_scenario(
         seconds=seconds,
         seed=seed,
         memory=memory,
+        faults=[parse(fault) for fault in faults],
+        timers=timers,
         transparent=transparent,
         declared=":" not in name,  # a world's tasks share the watched table, and notes that only its judge reads
         progress=progress,
