@@ -8,7 +8,8 @@ It stands on the seam's contract alone, so it serves any code that takes its pri
 """
 
 from omni_ipc.testbed.explorer import Progress, explore
-from omni_ipc.testbed.replay import Diverged, ReplayResult, replay, shrink
+from omni_ipc.testbed.following import Diverged
+from omni_ipc.testbed.replay import Mode, ReplayResult, replay, shrink
 from omni_ipc.testbed.runtime import ControlledRuntime
 from omni_ipc.testbed.stepper import Offer, Refused, ScheduleFailed, Stepper
 from omni_ipc.testbed.strategies import STRATEGIES
@@ -17,6 +18,7 @@ __all__ = [
     "STRATEGIES",
     "ControlledRuntime",
     "Diverged",
+    "Mode",
     "Offer",
     "Progress",
     "Refused",
