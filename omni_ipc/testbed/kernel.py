@@ -285,6 +285,8 @@ class Kernel:
 
     def _pass_time(self) -> None:
         self.jumps.append(self.depth)
+        if self.tasks[0].ended and all(task.daemon for task in self.living):
+            self.end()
         if not self.clock.advance(self.living, self.write_log, self.plumbing):
             self.end(describe_stuck(self))
 

@@ -96,7 +96,6 @@ PRIMITIVES: tuple[Primitive, ...] = (
     *_told("time", "strftime", _CLOCK, when=_lacks(1)),
     *_told("_thread", "allocate_lock allocate RLock", _LOCK),
     *_told("_thread", "start_new_thread start_new start_joinable_thread", "Use rt.spawn()."),
-    Primitive("queue", "SimpleQueue", "a real queue.SimpleQueue", "Use rt.queue()."),
     *_told("random", "random seed randint randrange randbytes getrandbits choice choices sample shuffle", _CHANCE),
     *_told("random", "uniform triangular gauss normalvariate lognormvariate expovariate betavariate", _CHANCE),
     *_told("random", "gammavariate paretovariate vonmisesvariate weibullvariate binomialvariate", _CHANCE),

@@ -21,6 +21,10 @@ class Controlled:
         self._maker, self._number = kernel.identify()
         self.bit = kernel.identities[self._maker.key, self._number]
 
+    def __hash__(self) -> int:
+        """Give sets of them the same order in each run."""
+        return hash(self.identity)
+
     @property
     def identity(self) -> tuple[int, int]:
         """What names it in every schedule: its maker, and its number."""

@@ -13,14 +13,21 @@ from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.operations import Operation, Reading
 
 PENDING = "PENDING"
+RUNNING = "RUNNING"
 CANCELLED = "CANCELLED"
+NOTIFIED = "CANCELLED_AND_NOTIFIED"  # cancelled, and whoever was to compute it knows
 FINISHED = "FINISHED"
+_DONE = (CANCELLED, NOTIFIED, FINISHED)
 
 _LOGGER = logging.getLogger("concurrent.futures")
 
 
 class ControlledFuture(Future[Any], Controlled):
-    """A value to come; its callbacks run in the task that settles it, right after the step that does."""
+    """A value to come; its callbacks run in the task that settles it, right after the step that does.
+
+    Attributes:
+        settled_at: how many steps had been taken when it came to its end, as `wait` and `as_completed` see it.
+    """
 
     kind = "future"
 
@@ -28,8 +35,9 @@ class ControlledFuture(Future[Any], Controlled):
         Controlled.__init__(self, kernel)
         self._state = PENDING
         self._result: Any = None
-        self._error: BaseException | None = None
+        self._exception: BaseException | None = None
         self._callbacks: list[Callable[[Any], object]] = []
+        self.settled_at = 0
         kernel.announce(self)
 
     def result(self, timeout: float | None = None) -> Any:
@@ -48,13 +56,19 @@ class ControlledFuture(Future[Any], Controlled):
         return bool(self.kernel.perform(Reading("future.done", self, self._is_done)))
 
     def cancelled(self) -> bool:
-        return bool(self.kernel.perform(Reading("future.cancelled", self, lambda: self._state is CANCELLED)))
+        return bool(self.kernel.perform(Reading("future.cancelled", self, self._is_cancelled)))
+
+    def running(self) -> bool:
+        return bool(self.kernel.perform(Reading("future.running", self, lambda: self._state is RUNNING)))
 
     def cancel(self) -> bool:
         cancelled = bool(self.kernel.perform(Operation("future.cancel", self, self._cancel)))
         if cancelled:
             self._call_back()
         return cancelled
+
+    def set_running_or_notify_cancel(self) -> bool:
+        return bool(self.kernel.perform(Operation("future.set_running_or_notify_cancel", self, self.begin)))
 
     def set_result(self, result: Any) -> None:
         self.kernel.perform(Operation("future.set_result", self, lambda: self._settle(result, None)))
@@ -77,31 +91,53 @@ class ControlledFuture(Future[Any], Controlled):
     def tell_cancelled(self) -> None:
         self._call_back()
 
+    def begin(self) -> bool:
+        """Tell the future that its value is being computed, without a point; False if it was cancelled."""
+        if self._state not in (PENDING, CANCELLED):
+            _LOGGER.critical("Future %s in unexpected state: %s", self.name, self._state)
+            raise RuntimeError("Future in unexpected state")
+        self._state = RUNNING if self._state is PENDING else NOTIFIED
+        if self._state is NOTIFIED:
+            self.settled_at = self.kernel.depth
+        return self._state is RUNNING
+
+    def has_ended(self) -> bool:
+        """Tell whether `wait` and `as_completed` count it as done: one that was just cancelled is not yet."""
+        return self._state in (NOTIFIED, FINISHED)
+
+    def has_failed(self) -> bool:
+        return self._exception is not None
+
     def _await(self, action: str, timeout: float | None) -> BaseException | None:
         """Wait until the future is settled, and return its error."""
         self.kernel.perform_within(Reading(action, self, _nothing, self._is_done, _raise_timeout), timeout)
-        if self._state is CANCELLED:
+        if self._state is not FINISHED:
             raise CancelledError
-        return self._error
+        return self._exception
 
     def _is_done(self) -> bool:
-        return self._state is not PENDING
+        return self._state in _DONE
 
     def _cancel(self) -> bool:
         if self._state is PENDING:
             self._state = CANCELLED
-        return self._state is CANCELLED
+        return self._is_cancelled()
+
+    def _is_cancelled(self) -> bool:
+        return self._state in (CANCELLED, NOTIFIED)
 
     def _settle(self, result: Any, error: BaseException | None) -> None:
-        if self._state is not PENDING:
+        if self._state in _DONE:
             raise InvalidStateError(f"{self._state}: {self!r}")
-        self._result, self._error = result, error
+        self._result, self._exception = result, error
         self._state = FINISHED
+        self.settled_at = self.kernel.depth
 
     def _listen(self, fn: Callable[[Any], object]) -> bool:
-        if self._state is PENDING:
-            self._callbacks.append(fn)
-        return self._state is not PENDING
+        if self._state in _DONE:
+            return True
+        self._callbacks.append(fn)
+        return False
 
     def _call_back(self) -> None:
         callbacks, self._callbacks = self._callbacks, []
@@ -120,7 +156,7 @@ class ControlledFuture(Future[Any], Controlled):
     def shown(self) -> str:
         if self._state is not FINISHED:
             return self._state.lower()
-        return f"result {brief(self._result)}" if self._error is None else f"error {brief(self._error)}"
+        return f"result {brief(self._result)}" if self._exception is None else f"error {brief(self._exception)}"
 
     def blocked_on(self) -> str:
         return f"{self.name} to be settled"

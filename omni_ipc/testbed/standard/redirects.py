@@ -8,13 +8,14 @@ before are as ever. An instance of a *subclass* runs the standard library's own 
 from __future__ import annotations
 
 import _threading_local
+import concurrent.futures
 import functools
 import queue
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.objects.condition import ControlledCondition
@@ -24,7 +25,8 @@ from omni_ipc.testbed.objects.lock import ControlledLock
 from omni_ipc.testbed.objects.queue import ControlledLifoQueue, ControlledPriorityQueue, ControlledQueue
 from omni_ipc.testbed.objects.rlock import ControlledRLock
 from omni_ipc.testbed.objects.semaphore import ControlledBoundedSemaphore, ControlledSemaphore
-from omni_ipc.testbed.standard import clock, threads
+from omni_ipc.testbed.objects.simple_queue import ControlledSimpleQueue
+from omni_ipc.testbed.standard import clock, executor, threads, waiting
 from omni_ipc.testbed.standard.world import asks, is_of_collector, running
 
 Method = Callable[..., Any]
@@ -101,6 +103,52 @@ def _turn(kind: type, into: Any, unless: Callable[..., bool] | None = None) -> R
     return Redirect(kind, "__init__", by)
 
 
+def _wait_for(wait: Method) -> Callable[[Method], Method]:
+    """Wait for futures under control by one step; for instances of subclasses, as ever."""
+
+    def by(original: Method) -> Method:
+        @functools.wraps(original)
+        def redirected(fs: Any, *args: Any, **options: Any) -> Any:
+            kernel = running()
+            if kernel is None or not asks(sys._getframe(1)):
+                return original(fs, *args, **options)
+            fs = set(fs)
+            return wait(kernel, fs, *args, **options) if waiting.suits(fs) else original(fs, *args, **options)
+
+        return redirected
+
+    return by
+
+
+class _Door(type):
+    """The class of what stands in for a class that is not written in Python, and so cannot be changed itself."""
+
+    original: Any
+    make: Any
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        kernel = running()
+        if kernel is None or "original" not in vars(cls) or not asks(sys._getframe(1)):
+            return super().__call__(*args, **options) if "original" not in vars(cls) else cls.original(*args, **options)
+        return cls.make(kernel, *args, **options)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if "original" not in vars(cls):
+            return super().__instancecheck__(instance)
+        return isinstance(instance, (cls.original, cls.make))
+
+
+def _doors(owner: Any, **named: type) -> Iterator[Redirect]:
+    """Replace classes that are not written in Python."""
+    for name, make in named.items():
+
+        def by(original: Any, make: type = make) -> Any:
+            parts = {"original": original, "make": make, "__doc__": original.__doc__, "__module__": original.__module__}
+            return _Door(original.__name__, (original,), parts)
+
+        yield Redirect(owner, name, by)
+
+
 def _has_a_lock_of_its_own(lock: Any = None, *_: Any, **__: Any) -> bool:
     return lock is not None and not isinstance(lock, ControlledLock)
 
@@ -139,5 +187,11 @@ REDIRECTS: tuple[Redirect, ...] = (
     _turn(queue.Queue, ControlledQueue),
     _turn(queue.LifoQueue, ControlledLifoQueue),
     _turn(queue.PriorityQueue, ControlledPriorityQueue),
+    *_doors(queue, SimpleQueue=ControlledSimpleQueue),
     _turn(Future, ControlledFuture),
+    Redirect(ThreadPoolExecutor, "__init__", executor.initialize),
+    Redirect(ThreadPoolExecutor, "submit", executor.submit),
+    Redirect(ThreadPoolExecutor, "shutdown", executor.shutdown),
+    *_functions(concurrent.futures, _wait_for, wait=waiting.wait, as_completed=waiting.as_completed),
+    *_functions(concurrent.futures._base, _wait_for, wait=waiting.wait, as_completed=waiting.as_completed),
 )

@@ -108,6 +108,15 @@ def start(original: Method) -> Method:
     return start
 
 
+def spawn(kernel: Kernel, target: Callable[[], object], name: str) -> threading.Thread:
+    """Start a thread within the step in progress."""
+    thread = threading.Thread(target=target, name=name, daemon=False)
+    life = Life(kernel, thread)
+    thread._started = life  # type: ignore[attr-defined]
+    _launch(kernel, life)
+    return thread
+
+
 def _launch(kernel: Kernel, life: Life) -> None:
     """Start the task of a thread, in a step of the parent; it runs up to its own first point."""
     if life.task is not None:

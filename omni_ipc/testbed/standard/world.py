@@ -16,6 +16,9 @@ from omni_ipc.testbed.where import is_stdlib
 
 TRUSTED = frozenset({"numpy", "msgspec", "torch", "greenlet"})  # keep locks and clocks of their own, and to themselves
 _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_CALLERS = tuple(
+    _ROOM + name for name in ("tasks.py", "standard/executor.py", "objects/future.py")
+)  # of user's functions
 _BUILT_OF_LOCKS = (
     "threading.py",
     "queue.py",
@@ -83,7 +86,7 @@ _THREAD_INIT = threading.Thread.__init__.__code__  # makes a real event that nob
 @functools.cache
 def _is_redirected(file: str) -> bool:
     if file.startswith(_ROOM) or is_trusted(file):
-        return False
+        return file.startswith(_CALLERS)
     if not is_stdlib(file):
         return True
     return any(part in _BUILT_OF_LOCKS for part in PurePath(file).parts)
