@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from types import CoroutineType, FrameType
+from types import CoroutineType, FrameType, MethodType
 from typing import Any
 
 from omni_ipc.testbed.where import is_ours, is_stdlib, locate
@@ -24,28 +24,24 @@ def handle_title(handle: asyncio.Handle) -> str:
     while isinstance(callback, functools.partial):
         callback = callback.func
     owner = getattr(callback, "__self__", None)
-    if isinstance(owner, asyncio.Task):
-        return task_title(owner)
-    return callback_title(callback)
+    if not isinstance(owner, asyncio.Task):
+        return _callback_title(callback)
+    return f"{task_title(owner)}: {callback.__name__}()" if isinstance(callback, MethodType) else task_title(owner)
 
 
-def callback_title(callback: Any) -> str:
+def _callback_title(callback: Any) -> str:
     """Name a function: "Queue.put_nowait"."""
     name: str = getattr(callback, "__qualname__", type(callback).__name__)
-    return name.rpartition("<locals>.")[2]
+    return name.rpartition("<locals>.")[2].removeprefix("Loop").replace("Owned.", "Future.")
 
 
 def task_wait(task: asyncio.Task[Any]) -> str:
     """Tell what a task waits for, and where: "Task-2 consume waits in Queue.get at app.py:12 in consume"."""
-    frames = _suspended(task)
-    inner = [frame for frame in frames if is_stdlib(frame.f_code.co_filename)]
     awaited: Any = getattr(task, "_fut_waiter", None)
-    what = ""
-    if isinstance(awaited, asyncio.Task):
-        what = f" for {task_title(awaited)}"
-    elif inner and inner[-1] is frames[-1]:
-        first = next(frame for frame in frames if is_stdlib(frame.f_code.co_filename))
-        what = f" in {first.f_code.co_qualname}"
+    what = f" for {task_title(awaited)}" if isinstance(awaited, asyncio.Task) else ""
+    for frame in _suspended(task):
+        if is_stdlib(frame.f_code.co_filename) and not frame.f_code.co_qualname.startswith("_"):
+            what = f" in {frame.f_code.co_qualname}"
     place = task_place(task)
     return f"{task_title(task)} waits{what}{f' at {place}' if place else ''}"
 

@@ -1,0 +1,265 @@
+"""Known ways to get asyncio and threads wrong are found, and their corrected twins hold."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from omni_ipc.records import FailureKind, Report, Verdict
+from omni_ipc.testbed import explore, replay
+
+Main = Callable[[], Coroutine[Any, Any, object]]
+
+
+def run(main: Main) -> Callable[[], None]:
+    """Make a scenario of a coroutine function."""
+
+    def scenario() -> None:
+        asyncio.run(main())
+
+    return scenario
+
+
+def found(scenario: Callable[[], object], kind: FailureKind, text: str) -> Report:
+    """Explore until it fails as expected, and replay what was found."""
+    report = explore(scenario, runs=2_000)
+    assert report.verdict is Verdict.VIOLATED, report.reason
+    assert report.failure is not None
+    assert report.trace is not None
+    assert (report.failure.kind, text in report.failure.message) == (kind, True), report.failure
+    assert replay(scenario, report.trace).failure == report.failure
+    return report
+
+
+def holds(scenario: Callable[[], object]) -> None:
+    """Explore all schedules."""
+    report = explore(scenario, runs=20_000)
+    assert report.verdict is Verdict.HOLDS, report.reason
+
+
+def in_thread(fn: Callable[..., object], *args: object) -> threading.Thread:
+    thread = threading.Thread(target=fn, args=args)
+    thread.start()
+    return thread
+
+
+def _woken_by(wake: Callable[[asyncio.AbstractEventLoop, asyncio.Event], object]) -> Callable[[], None]:
+    async def main() -> None:
+        event = asyncio.Event()
+        thread = in_thread(wake, asyncio.get_running_loop(), event)
+        await event.wait()
+        thread.join()
+
+    return run(main)
+
+
+def test_a_callback_from_a_thread_that_wakes_nobody_is_found() -> None:
+    """`call_soon` from a thread leaves the loop asleep; `call_soon_threadsafe` wakes it."""
+    report = found(
+        _woken_by(lambda loop, event: loop.call_soon(event.set)),
+        FailureKind.LOST_WAKEUP,
+        "loop1, where Task-1 main waits in Event.wait at test_finds.py",
+    )
+    assert report.trace is not None
+    assert any(step.fields.get("callback") == "Task-1 main" for step in report.trace.steps)
+    holds(_woken_by(lambda loop, event: loop.call_soon_threadsafe(event.set)))
+
+
+def test_an_event_of_the_loop_that_a_thread_sets_is_found() -> None:
+    """`asyncio.Event` is not for threads, whether or not somebody waits already."""
+    found(_woken_by(lambda _loop, event: event.set()), FailureKind.LOST_WAKEUP, "Event.wait")
+
+
+@pytest.mark.parametrize("threadsafe", [False, True])
+def test_a_future_that_a_thread_sets_is_found(threadsafe: bool) -> None:
+    """A future is set by its loop, or else the loop may sleep on."""
+
+    async def main() -> object:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        if threadsafe:
+            thread = in_thread(loop.call_soon_threadsafe, future.set_result, 1)
+        else:
+            thread = in_thread(future.set_result, 1)
+        result = await future
+        thread.join()
+        return result
+
+    if threadsafe:
+        holds(run(main))
+    else:
+        found(run(main), FailureKind.LOST_WAKEUP, "Task-1 main waits at test_finds.py")
+
+
+@pytest.mark.parametrize("careful", [False, True])
+def test_a_result_for_a_cancelled_future_is_found(careful: bool) -> None:
+    """Whoever checks in a thread and sets in the loop may be overtaken by the cancellation."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+
+        def answer() -> None:
+            if not future.done():
+                future.set_result("answer")
+
+        def work() -> None:
+            if careful:
+                loop.call_soon_threadsafe(answer)
+            elif not future.cancelled():
+                loop.call_soon_threadsafe(future.set_result, "answer")
+
+        thread = in_thread(work)
+        await asyncio.sleep(0)
+        future.cancel()
+        while thread.is_alive():
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(0)
+
+    if careful:
+        holds(run(main))
+    else:
+        found(run(main), FailureKind.EXCEPTION, "the callback Future.set_result raised: InvalidStateError")
+
+
+@pytest.mark.parametrize("looks_again", [False, True])
+def test_a_result_lost_between_timeout_and_cancel_is_found(looks_again: bool) -> None:
+    """A wait with a timeout written by hand must look again before it cancels what it waited for."""
+
+    async def take(queue: asyncio.Queue[str]) -> str | None:
+        getter = asyncio.create_task(queue.get())
+        done, _ = await asyncio.wait({getter}, timeout=1.0)
+        if not done:
+            await asyncio.sleep(0)  # tells somebody about the timeout
+            if looks_again and getter.done():
+                return getter.result()
+            getter.cancel()
+            return None
+        return getter.result()
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[str] = asyncio.Queue()
+
+        def produce() -> None:
+            threading.Event().wait(1.0)
+            loop.call_soon_threadsafe(queue.put_nowait, "item")
+
+        thread = in_thread(produce)
+        item = await take(queue)
+        while thread.is_alive():
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(0)
+        assert item == "item" or queue.qsize() == 1, "the item is lost"
+
+    if looks_again:
+        holds(run(main))
+    else:
+        found(run(main), FailureKind.EXCEPTION, "AssertionError: the item is lost")
+
+
+class _Bridge:
+    """A queue with a side for threads and one for a loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, atomic: bool) -> None:
+        self._loop = loop
+        self._atomic = atomic
+        self._mutex = threading.Lock()
+        self._items: deque[str] = deque()
+        self._waiters: deque[asyncio.Future[None]] = deque()
+
+    def put(self, item: str) -> None:
+        with self._mutex:
+            self._items.append(item)
+            waiter = self._waiters.popleft() if self._waiters else None
+        if waiter is not None:
+            self._loop.call_soon_threadsafe(waiter.set_result, None)
+
+    async def get(self) -> str:
+        waiter = self._loop.create_future()
+        with self._mutex:
+            if self._items:
+                return self._items.popleft()
+            if self._atomic:
+                self._waiters.append(waiter)
+        if not self._atomic:
+            with self._mutex:
+                self._waiters.append(waiter)
+        await waiter
+        with self._mutex:
+            return self._items.popleft()
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_a_queue_between_threads_and_a_loop_that_forgets_a_waiter_is_found(atomic: bool) -> None:
+    """To look for an item and to join the waiters must be one step for the threads."""
+
+    async def main() -> None:
+        bridge = _Bridge(asyncio.get_running_loop(), atomic=atomic)
+        thread = in_thread(bridge.put, "item")
+        assert await bridge.get() == "item"
+        thread.join()
+
+    if atomic:
+        holds(run(main))
+    else:
+        found(run(main), FailureKind.LOST_WAKEUP, "Task-1 main waits at test_finds.py")
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_two_loops_that_wait_for_each_other_are_found(blocking: bool) -> None:
+    """Who blocks a loop on the answer of another one, while that one does the same, is stuck for good."""
+
+    def scenario() -> None:
+        loops = [asyncio.new_event_loop() for _ in range(2)]
+        ends: list[object] = []
+
+        async def answer() -> int:
+            return 1
+
+        async def ask(other: asyncio.AbstractEventLoop) -> None:
+            future = asyncio.run_coroutine_threadsafe(answer(), other)
+            ends.append(future.result() if blocking else await asyncio.wrap_future(future))
+            if len(ends) == 2:
+                for loop in loops:
+                    loop.call_soon_threadsafe(loop.stop)
+
+        threads = [in_thread(loop.run_forever) for loop in loops]
+        for mine, other in (loops, reversed(loops)):
+            asyncio.run_coroutine_threadsafe(ask(other), mine)
+        for thread in threads:
+            thread.join()
+        for loop in loops:
+            loop.close()
+
+    if blocking:
+        found(scenario, FailureKind.LOST_WAKEUP, "future")
+    else:
+        report = explore(scenario, strategy="random", runs=200)
+        assert report.verdict is Verdict.BOUNDED, report.reason
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_lock_of_asyncio_that_two_loops_share_is_found(shared: bool) -> None:
+    """`asyncio.Lock` belongs to one loop: who waits for another loop to release it is not woken."""
+
+    def scenario() -> None:
+        common = asyncio.Lock()
+
+        async def main() -> None:
+            async with common if shared else asyncio.Lock():
+                await asyncio.sleep(1)
+
+        threads = [in_thread(asyncio.run, main()) for _ in range(2)]
+        for thread in threads:
+            thread.join()
+
+    if shared:
+        found(scenario, FailureKind.LOST_WAKEUP, "main waits in Lock.acquire at test_finds.py")
+    else:
+        holds(scenario)
