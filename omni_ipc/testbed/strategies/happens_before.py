@@ -1,7 +1,7 @@
 """What happens before what in a run: sets of steps as plain integers, in which bit k is step k.
 
-Step k happens before a later one if both are of the same task, if they conflict, if k starts the other one's task, or if
-time passed between them; and so on through steps in between. Each step costs one union of integers.
+Step k happens before a later one if both are of the same task, if they conflict, if k starts the other one's task, or
+if time passed between them; and so on through steps in between. Each step costs one union of integers.
 """
 
 from __future__ import annotations

@@ -183,9 +183,9 @@ class SourceDpor:
         between = conflicts >> (earlier + 1)
         follows = any_independent(between, earlier, order.past)
         is_next = not order.taken.get(task, 0) >> (earlier + 1)
-        if is_next and not enabled >> task & 1 and run.births.get(task, -1) < earlier:
-            if not follows and not self._was_let(run, earlier, step, task):
-                return False
+        waits = is_next and not enabled >> task & 1 and run.births.get(task, -1) < earlier
+        if waits and not follows and not self._was_let(run, earlier, step, task):
+            return False
         firsts = 0
         while others:
             bit = others & -others
