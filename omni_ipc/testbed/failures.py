@@ -68,7 +68,7 @@ def describe_livelock(kernel: Kernel) -> Failure:
         message=f"the schedule has not ended after {kernel.max_steps:,} steps; let loops wait for what they need, "
         "or raise max_steps if it is only long",
         task=kernel.last.name,
-        where=locate(kernel.last.frame()),
+        where=place(kernel.last),
         details=tuple(_line(task) for task in kernel.living),
     )
 
@@ -115,7 +115,7 @@ def _stuck(kind: FailureKind, tasks: list[Task], why: str, kernel: Kernel) -> Fa
         kind=kind,
         message=message,
         task=first.name,
-        where=locate(first.frame()),
+        where=place(first),
         details=tuple(_line(task) for task in kernel.living),
         waits=_waits(kernel.living),
     )
@@ -128,7 +128,7 @@ def _deadlock(cycle: list[Task]) -> Failure:
         kind=FailureKind.DEADLOCK,
         message="; ".join(f"'{task.name}' waits for {_reason(task)}" for task in cycle),
         task=cycle[0].name,
-        where=locate(cycle[0].frame()),
+        where=place(cycle[0]),
         details=tuple(_line(task) for task in cycle),
         waits=_waits(cycle),
     )
@@ -144,7 +144,7 @@ def _waits(tasks: list[Task]) -> tuple[Wait, ...]:
             held_by=None if holder is None else holder.name,
             held_by_ended=holder is not None and holder.ended,
             until=task.deadline,
-            where=locate(task.frame()),
+            where=place(task),
         )
         for task, holder in ((task, _sole_holder(task)) for task in waiting)
     )
@@ -180,13 +180,18 @@ def _reason(task: Task) -> str:
     return "nothing" if task.pending is None else task.pending.blocked_on()
 
 
+def place(task: Task) -> str | None:
+    """Name the line of the code under test at which a task is, or that its operation comes from."""
+    return (task.pending.where() if task.pending is not None else None) or locate(task.frame())
+
+
 def _line(task: Task) -> str:
     if task.pending is None:
         return f"{task.name}: runs"
     limit = "" if task.deadline is None else f", until {task.deadline:g} s at most"
     wait = f"; waits for {_reason(task)}{limit}" if not task.ready() else ""
-    place = locate(task.frame())
-    return f"{task.name}: {task.pending.action}{f' at {place}' if place else ''}{wait}"
+    line = place(task)
+    return f"{task.name}: {task.pending.action}{f' at {line}' if line else ''}{wait}"
 
 
 def _names(tasks: list[Task]) -> str:

@@ -86,6 +86,10 @@ class Operation:
         fields = self.subject.label() if self.subject is not None else {}
         return {**fields, **self.extra} if self.extra else fields
 
+    def where(self) -> str | None:
+        """Name the line that it comes from, if that is not the line at which its task is."""
+        return None
+
     def blocked_on(self) -> str:
         return self.subject.blocked_on() if self.subject is not None else "time"
 

@@ -16,12 +16,12 @@ import msgspec
 
 from omni_ipc.records import Access, Step, Switch, Why
 from omni_ipc.testbed.buffering import Drain
+from omni_ipc.testbed.failures import place
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.locations import Column, Locations, bits_of
 from omni_ipc.testbed.operations import Subject
 from omni_ipc.testbed.strategies.default import default_choice
 from omni_ipc.testbed.tasks import Task
-from omni_ipc.testbed.where import locate
 
 
 @runtime_checkable
@@ -51,7 +51,7 @@ class Recorder:
         assert chosen.pending is not None, "who is chosen has announced what it will do"
         self._locations.meet_all(chosen.pending)
         ready = kernel.enabled()
-        step = describe_step(chosen, chosen.where if isinstance(chosen, Drain) else locate(chosen.frame()))
+        step = describe_step(chosen, chosen.where if isinstance(chosen, Drain) else place(chosen))
         self._steps.append(
             msgspec.structs.replace(
                 step,

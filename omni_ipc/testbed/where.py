@@ -29,10 +29,16 @@ def is_stdlib(file: str) -> bool:
 
 
 def product_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of the code under test."""
-    while frame is not None and is_ours(frame.f_code.co_filename):
+    """Return the innermost frame of the code under test, or of what runs it if there is none."""
+    innermost = None
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not is_ours(file):
+            innermost = innermost or frame
+            if not is_stdlib(file):
+                return frame
         frame = frame.f_back
-    return frame
+    return innermost
 
 
 def locate(frame: FrameType | None) -> str | None:

@@ -29,6 +29,12 @@ def handle_title(handle: asyncio.Handle) -> str:
     return f"{task_title(owner)}: {callback.__name__}()" if isinstance(callback, MethodType) else task_title(owner)
 
 
+def handle_place(handle: asyncio.Handle) -> str | None:
+    """Name the line at which a handle will go on: where its task waits."""
+    owner = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
+    return task_place(owner) if isinstance(owner, asyncio.Task) else None
+
+
 def _callback_title(callback: Any) -> str:
     """Name a function: "Queue.put_nowait"."""
     name: str = getattr(callback, "__qualname__", type(callback).__name__)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.loops.naming import handle_title, task_wait
+from omni_ipc.testbed.loops.naming import handle_place, handle_title, task_place, task_wait
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.operations import Operation
 
@@ -48,8 +48,13 @@ class LoopSubject(Controlled):
         """Return what names the loop in every schedule."""
         return self._maker.key, self._number
 
+    def pending_tasks(self) -> list[asyncio.Task[Any]]:
+        """List the tasks of the loop that have not ended, by age."""
+        tasks: list[asyncio.Task[Any]] = self._loop.pending_tasks()
+        return tasks
+
     def blocked_on(self) -> str:
-        tasks = self._loop.pending_tasks()
+        tasks = self.pending_tasks()
         if not tasks:
             return f"something to do in {self.name}"
         told = [task_wait(task) for task in tasks[:_MOST_TOLD]]
@@ -87,12 +92,23 @@ class RunCallback(Operation):
             fields["callback"] = handle_title(self._ready[0])
         return fields
 
+    def where(self) -> str | None:
+        return handle_place(self._ready[0]) if self._ready else None
 
-def select(subject: LoopSubject, is_woken: Callable[[], bool]) -> Operation:
-    """Return the operation that waits until something is ready, or a timer is due."""
-    operation = Operation("loop.select", subject, _nothing, is_woken, _nothing)
-    operation.reads |= subject.queue
-    return operation
+
+class Select(Operation):
+    """Waits until the loop is woken, or a timer is due."""
+
+    __slots__ = ("_subject",)
+
+    def __init__(self, subject: LoopSubject, is_woken: Callable[[], bool]) -> None:
+        super().__init__("loop.select", subject, _nothing, is_woken, _nothing)
+        self.reads |= subject.queue
+        self._subject = subject
+
+    def where(self) -> str | None:
+        places = (task_place(task) for task in self._subject.pending_tasks())
+        return next((place for place in places if place is not None), None)
 
 
 def post(subject: LoopSubject) -> Operation:

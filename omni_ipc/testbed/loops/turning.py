@@ -10,7 +10,7 @@ from collections import deque
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.refusals import LoopBase
 from omni_ipc.testbed.loops.registry import Loops
-from omni_ipc.testbed.loops.subject import LoopSubject, RunCallback, select
+from omni_ipc.testbed.loops.subject import LoopSubject, RunCallback, Select
 from omni_ipc.testbed.operations import Operation
 from omni_ipc.testbed.standard import clock
 from omni_ipc.testbed.tasks import Task
@@ -47,7 +47,7 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
         self._woken = False
         self._busy = 0
         self._running = RunCallback(self.subject, self._ready)
-        self._selecting = select(self.subject, self.is_woken)
+        self._selecting = Select(self.subject, self.is_woken)
 
     def run_forever(self) -> None:
         self._check_closed()
