@@ -77,6 +77,8 @@ class Kernel:
         curtailed: what was left out of the run's continuations, and why: each a sentence's end.
     """
 
+    keeps: list[Any] | None = None  # objects that outlive runs, if it is not one of a run
+
     def __init__(
         self, chooser: Chooser, *, pool: Pool, identities: Identities, limit: int, prefix: Sequence[int] = ()
     ) -> None:

@@ -94,7 +94,6 @@ PRIMITIVES: tuple[Primitive, ...] = (
     *_told("time", "process_time thread_time process_time_ns thread_time_ns", _CLOCK),
     *_told("time", "localtime gmtime ctime asctime", _CLOCK, when=_lacks(0)),
     *_told("time", "strftime", _CLOCK, when=_lacks(1)),
-    *_told("_thread", "allocate_lock allocate RLock", _LOCK),
     *_told("_thread", "start_new_thread start_new start_joinable_thread", "Use rt.spawn()."),
     *_told("random", "random seed randint randrange randbytes getrandbits choice choices sample shuffle", _CHANCE),
     *_told("random", "uniform triangular gauss normalvariate lognormvariate expovariate betavariate", _CHANCE),

@@ -56,6 +56,7 @@ class Task:
         atomic: how many regions it is in; its operations are points only at zero.
         refusals: how often it went on after it was told to end.
         daemon: the run may end without it.
+        locals: attributes of thread-local objects, by the object's id.
         thread: the thread object that stands for it, once there is one.
         group: the process that it plays a thread of, if it does.
         life: bit that each of its steps reads, because a fault may end it.
@@ -74,6 +75,7 @@ class Task:
         "index",
         "key",
         "life",
+        "locals",
         "made",
         "name",
         "pending",
@@ -99,6 +101,7 @@ class Task:
         self.ended = False
         self.refusals = 0
         self.daemon = False
+        self.locals: dict[int, tuple[object, dict[str, Any]]] = {}
         self.thread: Any = None
         self.group: Group | None = None
         self.life = 0

@@ -15,11 +15,21 @@ class Controlled:
     """
 
     kind = "object"
+    is_plumbing = False
+    """Whether nothing is told to anybody by its state, as by that of a lock."""
 
     def __init__(self, kernel: Kernel) -> None:
+        self.adopt(kernel)
+        if kernel.keeps is not None:
+            kernel.keeps.append(self)
+
+    def adopt(self, kernel: Kernel) -> None:
+        """Belong to a run, as something new."""
         self.kernel = kernel
         self._maker, self._number = kernel.identify()
         self.bit = kernel.identities[self._maker.key, self._number]
+        if self.is_plumbing:
+            kernel.plumbing |= self.bit
 
     def __hash__(self) -> int:
         """Give sets of them the same order in each run."""

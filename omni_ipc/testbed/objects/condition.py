@@ -26,12 +26,12 @@ class ControlledCondition(threading.Condition, Controlled):
     """
 
     kind = "condition"
+    is_plumbing = True
 
     def __init__(self, kernel: Kernel, lock: ControlledLock | None = None) -> None:
         self.lock = self._lock = ControlledRLock(kernel) if lock is None else lock
         Controlled.__init__(self, kernel)
         self._waiting: list[Waiter] = []
-        kernel.plumbing |= self.bit
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         return self.lock.acquire(blocking, timeout)

@@ -38,6 +38,9 @@ class ControlledFuture(Future[Any], Controlled):
         self._exception: BaseException | None = None
         self._callbacks: list[Callable[[Any], object]] = []
         self.settled_at = 0
+
+    def adopt(self, kernel: Kernel) -> None:
+        super().adopt(kernel)
         kernel.announce(self)
 
     def result(self, timeout: float | None = None) -> Any:

@@ -21,6 +21,7 @@ class ControlledLock(Controlled):
     """
 
     kind = "lock"
+    is_plumbing = True
     acquiring = "lock.acquire"
     releasing = "lock.release"
 
@@ -28,7 +29,6 @@ class ControlledLock(Controlled):
         super().__init__(kernel)
         self.owner: Task | None = None
         self.scoped = False
-        kernel.plumbing |= self.bit
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         if timeout < 0 and timeout != -1:

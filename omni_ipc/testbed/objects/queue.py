@@ -163,18 +163,27 @@ class _Mutex(ControlledLock):
     kind = "mutex"
 
     def __init__(self, whole: ControlledQueue) -> None:
-        self.kernel, self._maker, self._number, self.bit = whole.kernel, whole._maker, whole._number, whole.bit
-        self.owner = None
+        self._whole = whole
+        super().__init__(whole.kernel)
+
+    def adopt(self, kernel: Kernel) -> None:
+        _be_part(self, self._whole)
 
 
 class _QueueCondition(ControlledCondition):
     """A condition of a queue."""
 
     def __init__(self, whole: ControlledQueue, mutex: _Mutex, kind: str) -> None:
-        self.kernel, self._maker, self._number, self.bit = whole.kernel, whole._maker, whole._number, whole.bit
+        self._whole = whole
         self.kind = kind
-        self.lock = self._lock = mutex
-        self._waiting = []
+        super().__init__(whole.kernel, mutex)
+
+    def adopt(self, kernel: Kernel) -> None:
+        _be_part(self, self._whole)
+
+
+def _be_part(part: Controlled, whole: ControlledQueue) -> None:
+    part.kernel, part._maker, part._number, part.bit = whole.kernel, whole._maker, whole._number, whole.bit
 
 
 def _limit(block: bool, timeout: float | None) -> float | None:

@@ -21,7 +21,7 @@ from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.future import ControlledFuture
 from omni_ipc.testbed.operations import Operation
 from omni_ipc.testbed.standard import threads
-from omni_ipc.testbed.standard.world import asks, running
+from omni_ipc.testbed.standard.world import WORLD, asks, running
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.where import locate
 
@@ -37,7 +37,7 @@ def initialize(original: Method) -> Method:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807
         original(self, *args, **options)
-        kernel = running()
+        kernel = WORLD.maker()
         if kernel is not None and asks(sys._getframe(1)):
             self._workers = Workers(kernel, self)
             if self._thread_name_prefix.startswith("ThreadPoolExecutor-"):

@@ -15,7 +15,7 @@ from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Operation, Owning, Reading
-from omni_ipc.testbed.standard.world import asks, running
+from omni_ipc.testbed.standard.world import WORLD, asks, running
 from omni_ipc.testbed.tasks import RunEnded, Task
 from omni_ipc.testbed.where import locate
 
@@ -31,14 +31,20 @@ class Life:
         task: that runs it, once it was started.
     """
 
-    __slots__ = ("bit", "kernel", "task", "thread")
-
     def __init__(self, kernel: Kernel, thread: threading.Thread) -> None:
-        self.kernel = kernel
         self.thread = thread
         self.task: Task | None = None
+        self.adopt(kernel)
+        if kernel.keeps is not None:
+            kernel.keeps.append(self)
+
+    def adopt(self, kernel: Kernel) -> None:
+        """Belong to a run, as something new."""
+        self.kernel = kernel
         maker, number = kernel.identify()
         self.bit = kernel.identities[maker.key, number]
+        self.thread._ident = None  # type: ignore[attr-defined]
+        self.thread._is_stopped = False  # type: ignore[attr-defined]
 
     def is_set(self) -> bool:
         """Tell whether it was started; without a point, as its class asks before all that it does."""
@@ -85,7 +91,7 @@ def initialize(original: Method) -> Method:
 
     def __init__(self: threading.Thread, *args: Any, **options: Any) -> None:  # noqa: N807
         original(self, *args, **options)
-        kernel = running()
+        kernel = WORLD.maker()
         if kernel is not None and asks(sys._getframe(1)):
             self._started = Life(kernel, self)  # type: ignore[attr-defined]
 
@@ -205,6 +211,21 @@ def represent(original: Method) -> Method:
 def identify(task: Task) -> int:
     """Return the identifier of a thread: the same in each run."""
     return task.index + 1
+
+
+def identify_current(kernel: Kernel) -> int:
+    """Return the identifier of the current thread."""
+    return identify(kernel.current)
+
+
+def main(kernel: Kernel) -> threading.Thread:
+    """Return the thread of the scenario itself."""
+    return thread_of(kernel, kernel.tasks[0])
+
+
+def count(kernel: Kernel) -> int:
+    """Count the threads that live."""
+    return len(kernel.living)
 
 
 def current(kernel: Kernel) -> threading.Thread:

@@ -12,22 +12,13 @@ from types import FrameType
 from typing import Protocol
 
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.where import is_stdlib
 
 TRUSTED = frozenset({"numpy", "msgspec", "torch", "greenlet"})  # keep locks and clocks of their own, and to themselves
 _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_CALLERS = tuple(
-    _ROOM + name for name in ("tasks.py", "standard/executor.py", "objects/future.py")
-)  # of user's functions
-_BUILT_OF_LOCKS = (
-    "threading.py",
-    "queue.py",
-    "sched.py",
-    "asyncio",
-    "concurrent",
-    "functools.py",
-    "_threading_local.py",
-)
+_CALLERS = tuple(_ROOM + name for name in ("tasks.py", "standard/executor.py", "objects/future.py"))
+_BUILT_OF_LOCKS = {"threading.py", "queue.py", "sched.py", "asyncio", "concurrent", "functools.py"}  # and of clocks
 
 
 class Guarding(Protocol):
@@ -44,14 +35,16 @@ class World:
     Attributes:
         guards: innermost last.
         thread: in which they are.
+        imports: modules that are being imported: with each, the kernel that has what they make, and the task if any.
         handing_over: somebody else's signal handler runs, and is no code under test.
     """
 
-    __slots__ = ("guards", "handing_over", "thread")
+    __slots__ = ("guards", "handing_over", "imports", "thread")
 
     def __init__(self) -> None:
         self.guards: list[Guarding] = []
         self.thread = 0
+        self.imports: list[tuple[Kernel, Task | None]] = []
         self.handing_over = False
 
     def running(self) -> Kernel | None:
@@ -60,6 +53,15 @@ class World:
             if guard.runs():
                 return None if self.handing_over or get_ident() != self.thread else guard.kernel
         return None
+
+    def maker(self) -> Kernel | None:
+        """Return the kernel that a new object is to belong to; None if it is to be a real one."""
+        kernel = self.running()
+        if self.imports and get_ident() == self.thread:
+            importing, task = self.imports[-1]
+            if task is None or (kernel is not None and kernel.current is task):
+                return importing
+        return kernel
 
 
 WORLD = World()
