@@ -46,6 +46,7 @@ def explore(
     declared: bool = False,
     faults: Sequence[Fault] = (),
     timers: str = Timers.VIRTUAL,
+    instrument: Collection[str] = (),
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Run a scenario under schedule after schedule, until one fails, none is left, or a budget is used up.
@@ -68,6 +69,8 @@ def explore(
         declared: vouch for it that what tasks share beside the runtime's objects and watched ones does not matter.
         faults: what may go wrong in a schedule, at any step; see `faults`.
         timers: a `Timers`: whether timeouts may fire while tasks can go on.
+        instrument: names of modules and packages ("vendor.pump", "vendor.*") that get a point at each access to state
+            that tasks share; so does the module of a scenario that takes no runtime.
         progress: called from time to time.
 
     Raises:
@@ -84,7 +87,13 @@ def explore(
     order = MemoryOrder(memory)
     faults = with_timers(faults, timers)
     runner = Runner(
-        scenario, transparent=transparent, max_steps=max_steps, memory=order, declared=declared, faults=faults
+        scenario,
+        transparent=transparent,
+        max_steps=max_steps,
+        memory=order,
+        declared=declared,
+        faults=faults,
+        instrument=instrument,
     )
     search = _Search(
         runner=runner,
@@ -92,6 +101,7 @@ def explore(
         defect=defect,
         memory=order,
         faults=tuple(str(fault) for fault in faults),
+        make_strategy=lambda: STRATEGIES[strategy](seed),
         strategy=STRATEGIES[strategy](seed),
         runs=runs if runs is not None or seconds is not None or strategy != "random" else _RANDOM_RUNS,
         seconds=seconds,
@@ -110,6 +120,7 @@ class _Search:
     defect: str | None
     memory: MemoryOrder
     faults: tuple[str, ...]
+    make_strategy: Callable[[], Strategy]
     strategy: Strategy
     runs: int | None
     seconds: float | None
@@ -134,7 +145,9 @@ class _Search:
                 self._count(run)
                 if run.failure is not None:
                     return self._explain(run, run.failure)
-                if self.strategy.distinct and self.runner.sharing:
+                if self.runner.instrumentation is not None and self.runner.instrumentation.refine():
+                    self._begin_anew(self.make_strategy())
+                elif self.strategy.distinct and self.runner.sharing:
                     self._leave_nothing_out()
                 else:
                     self.strategy.learn(run)
@@ -147,7 +160,11 @@ class _Search:
     def _leave_nothing_out(self) -> None:
         """Begin anew without the reduction, which would be blind to what tasks were found to share."""
         self.complete = True
-        self.strategy = STRATEGIES["brute-force"](0)
+        self._begin_anew(STRATEGIES["brute-force"](0))
+
+    def _begin_anew(self, strategy: Strategy) -> None:
+        """Forget what was run: it did not tell apart all that matters."""
+        self.strategy = strategy
         self.schedules = self.steps = self.whole = 0
         self.outcomes.clear()
         self.curtailed.clear()

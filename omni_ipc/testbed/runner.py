@@ -12,6 +12,7 @@ from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed.buffering import BufferingKernel
 from omni_ipc.testbed.faults.kernel import Fault, FaultingKernel
 from omni_ipc.testbed.identity import Identities
+from omni_ipc.testbed.instrument.session import Instrumentation
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.recorder import Recorder
 from omni_ipc.testbed.runtime import ControlledRuntime
@@ -33,9 +34,11 @@ class Runner:
     Args:
         declared: the scenario declares all that its tasks share, so that it need not be looked for.
         faults: what may go wrong in a run, by choice of the strategy.
+        instrument: modules whose shared state has points; a scenario that takes no runtime is instrumented, too.
 
     Attributes:
         sharing: what was found so far.
+        instrumentation: of modules whose shared state has points.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class Runner:
         memory: MemoryOrder = MemoryOrder.SC,
         declared: bool = False,
         faults: Sequence[Fault] = (),
+        instrument: Collection[str] = (),
     ) -> None:
         self._scenario: Callable[..., object] = scenario
         self._takes_runtime = takes_runtime(scenario)
@@ -59,14 +63,26 @@ class Runner:
         self._guard = Guard(scenario)
         self._declared = declared
         self.sharing = Sharing(scenario)
+        self.instrumentation: Instrumentation | None = None
+        if instrument or not self._takes_runtime:
+            home = None if self._takes_runtime else scenario
+            self.instrumentation = Instrumentation(home, instrument, self._identities)
 
     def __enter__(self) -> Runner:
         self._guard.__enter__()
+        if self.instrumentation is not None:
+            try:
+                self.instrumentation.__enter__()
+            except BaseException:
+                self._guard.__exit__(None, None, None)
+                raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self.instrumentation is not None:
+            self.instrumentation.__exit__(kind, error, trace)
         self._guard.__exit__(kind, error, trace)
         self._pool.close()
 
@@ -85,6 +101,8 @@ class Runner:
 
     def start(self, kernel: Kernel, rt: ControlledRuntime) -> None:
         """Run the scenario as the task "main" until the run is over, or is suspended by its chooser."""
+        if self.instrumentation is not None:
+            self.instrumentation.begin(kernel)
         self._guard.kernel = kernel
         kernel.launch("main", self._scenario, (rt,) if self._takes_runtime else ())
 
@@ -101,6 +119,8 @@ class Runner:
         kernel.close()
         rt.close()
         self._guard.kernel = None
+        if self.instrumentation is not None:
+            self.instrumentation.end(kernel)
         if kernel.escape is not None:
             raise kernel.escape
         order = kernel.order[: kernel.depth]

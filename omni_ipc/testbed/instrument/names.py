@@ -1,0 +1,83 @@
+"""Identities of objects that code under test makes: the same in every schedule.
+
+An object that instrumented code makes is named by the task that makes it and by its number among those of that task. So
+are the objects that a module holds when a run begins, by their place. Objects that come from elsewhere share one
+identity for each type: then accesses to different ones count as accesses to the same one, which is coarser, and sound.
+
+Named objects are kept alive until their run ends, so that no other object gets the ``id()`` of one.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+from omni_ipc.testbed.kernel import Kernel
+
+_PLAIN = (int, float, complex, str, bytes, bool, type(None))
+
+
+class Name(NamedTuple):
+    """Who an object is.
+
+    Args:
+        key: its identity.
+        text: for people: "Counter2".
+    """
+
+    key: tuple[Hashable, ...]
+    text: str
+
+
+class Names:
+    """The names of one run."""
+
+    def __init__(self) -> None:
+        self._lasting: dict[int, tuple[object, Name]] = {}
+        self._made: dict[int, tuple[object, int, int]] = {}
+
+    def begin(self) -> None:
+        """Forget the objects of the run before."""
+        self._made.clear()
+
+    def keep(self, value: object, path: str) -> None:
+        """Name an object that outlives runs by its place: "pump.registry"."""
+        self._lasting.setdefault(id(value), (value, Name(("place", path), path)))
+
+    def make(self, kernel: Kernel, value: object) -> None:
+        """Name an object that the current task has just made, unless it has a name."""
+        if id(value) not in self._made:
+            maker = kernel.current
+            maker.made += 1
+            self._made[id(value)] = (value, maker.key, maker.made)
+
+    def of(self, value: object) -> Name:
+        """Return the name of an object."""
+        made = self._made.get(id(value))
+        if made is not None:
+            return Name((made[1], made[2]), type(value).__name__)
+        lasting = self._lasting.get(id(value))
+        if lasting is not None:
+            return lasting[1]
+        if isinstance(value, type):
+            text = f"{value.__module__}.{value.__qualname__}"
+            return Name(("class", text), value.__qualname__)
+        kind = type(value)
+        return Name(("any", kind.__module__, kind.__qualname__), f"a {kind.__name__}")
+
+    def key_of(self, value: Any) -> Hashable:
+        """Return what stands for a key of a mapping: itself, if it is a plain value."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value if kind is not float or value == value else "nan"
+        if kind is tuple:
+            return tuple(self.key_of(item) for item in value)
+        if isinstance(value, enum.Enum):
+            return (kind.__qualname__, value.name)
+        return self.of(value).key
+
+
+def is_plain(key: object) -> bool:
+    """Tell whether a key is a value whose hash and comparison run no code of anybody."""
+    return type(key) in _PLAIN or (type(key) is tuple and all(is_plain(item) for item in key))

@@ -1,0 +1,185 @@
+"""Accesses as points: which bits an access reads and writes, and what it is called in a trace."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from types import CellType
+from typing import Any
+
+from omni_ipc.records import Field
+from omni_ipc.testbed.identity import Identities
+from omni_ipc.testbed.instrument.effects import ALL, Effect, Effects, Use
+from omni_ipc.testbed.instrument.names import Name, Names, is_plain
+from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.operations import Operation, always
+from omni_ipc.testbed.tasks import Task
+
+_SHAPE, _ANY = "shape", "any item"
+_NOUNS = {
+    Kind.ATTRIBUTE: "field",
+    Kind.BY_NAME: "field",
+    Kind.GLOBAL: "global",
+    Kind.CELL: "variable",
+}
+
+
+class Location:
+    """What an access is about, as an operation's subject."""
+
+    __slots__ = ("_text", "bit", "noun")
+
+    def __init__(self, bit: int, noun: str, text: str) -> None:
+        self.bit = bit
+        self.noun = noun
+        self._text = text
+
+    def label(self) -> dict[str, Field]:
+        return {self.noun: self._text}
+
+    def blocked_on(self) -> str:
+        return self._text
+
+    def holder(self) -> Task | None:
+        return None
+
+
+class Access(Operation):
+    """An access of code under test, which performs it itself; it orders nothing else."""
+
+    __slots__ = ()
+
+    def __init__(self, location: Location, verb: str, reads: int, writes: int) -> None:
+        super().__init__(f"{location.noun}.{verb}", location, _nothing, always)
+        self.reads, self.writes = reads, writes
+
+    @property
+    def fences(self) -> bool:
+        return False
+
+
+class Points:
+    """Makes points of accesses.
+
+    An item has a bit of its own, the set of keys has one (shape), and one stands for a change of any items: who reads
+    an item reads the latter, too; who reads all reads both, and the items that there are. So accesses to different
+    items are independent, whatever changes them.
+
+    Args:
+        effects: what is done at a site.
+        identities: the bits, for all runs.
+    """
+
+    def __init__(self, effects: Effects, identities: Identities) -> None:
+        self.effects = effects
+        self.names = Names()
+        self._identities = identities
+        self._accesses: dict[Hashable, Access] = {}
+
+    def pause(self, kernel: Kernel, number: int, value: Any, arguments: tuple[Any, ...]) -> None:
+        """Announce an access, and wait for its turn."""
+        site = SITES[number]
+        if site.kind in (Kind.GLOBAL, Kind.CELL):
+            kernel.perform(self._variable(site, value))
+            return
+        use = self.effects.use(number, site, type(value))
+        if use is None:
+            return
+        if use.effect is None:
+            kernel.perform(self._attribute(site, use, value, arguments))
+            return
+        kernel.perform(self._item(use.effect, value, arguments))
+        again = self._item(use.effect, value, arguments)  # others may have changed what there is
+        kernel.reads |= again.reads
+        kernel.writes |= again.writes
+
+    def _variable(self, site: Site, cell: CellType | None) -> Access:
+        if site.kind is Kind.GLOBAL:
+            name = Name(("global", site.module), site.module.rpartition(".")[2])
+            return self._access(name, site.name, f"{name.text}.{site.name}", "global", writes=site.writes)
+        return self._access(self.names.of(cell), site.name, site.name, "variable", writes=site.writes)
+
+    def _attribute(self, site: Site, use: Use, value: Any, arguments: tuple[Any, ...]) -> Access:
+        name = self.names.of(value)
+        part = use.part or ALL
+        if site.kind is Kind.BY_NAME and arguments and isinstance(arguments[0], str):
+            part = arguments[0]
+        text = f"{name.text}.{part}" if part != ALL else name.text
+        if part == ALL:
+            return self._access(name, part, text, "object", writes=True)  # so that it conflicts with each attribute
+        return self._access(name, part, text, "field", writes=use.writes)
+
+    def _access(self, name: Name, part: str, text: str, noun: str, *, writes: bool) -> Access:
+        """Return the access to a variable or an attribute."""
+        key = name.key, part, writes
+        found = self._accesses.get(key)
+        if found is None:
+            bit = self._identities[*name.key, part]
+            whole = 0 if part == ALL else self._identities[*name.key, ALL]
+            location = Location(bit, noun, text)
+            found = Access(location, "write", whole, bit) if writes else Access(location, "read", whole | bit, 0)
+            self._accesses[key] = found
+        return found
+
+    def _item(self, effect: Effect, value: Any, arguments: tuple[Any, ...]) -> Access:
+        """Return the access to a container."""
+        name = self.names.of(value)
+        reads, writes, text = self._bits(effect, name, value, arguments)
+        key = name.key, reads, writes
+        found = self._accesses.get(key)
+        if found is None:
+            verb = "write" if writes else "read"
+            location = Location(writes or reads, "item", text)
+            found = self._accesses[key] = Access(location, verb, reads, writes)
+        return found
+
+    def _bits(self, effect: Effect, name: Name, value: Any, arguments: tuple[Any, ...]) -> tuple[int, int, str]:
+        shape, anything = self._identities[*name.key, _SHAPE], self._identities[*name.key, _ANY]
+        if isinstance(value, (deque, bytearray)):
+            return (0, shape, name.text) if effect.writes else (shape, 0, name.text)
+        match effect:
+            case Effect.SHAPE_READ:
+                return shape, 0, name.text
+            case Effect.WRITE:
+                return 0, shape | anything, name.text
+            case Effect.READ:
+                items = 0
+                for key in range(len(value)) if isinstance(value, list) else value:
+                    items |= self._identities[*name.key, "[]", self.names.key_of(key)]
+                return shape | anything | items, 0, name.text
+        if not arguments or (isinstance(value, list) and not isinstance(arguments[0], int)):
+            return (shape | anything, 0, name.text) if not effect.writes else (0, shape | anything, name.text)
+        return self._item_bits(effect, name, value, arguments[0], shape, anything)
+
+    def _item_bits(
+        self, effect: Effect, name: Name, value: Any, key: Any, shape: int, anything: int
+    ) -> tuple[int, int, str]:
+        reads, there = anything, _has(value, key)
+        if isinstance(value, list) and key < 0:
+            reads, key = reads | shape, key + len(value)
+        item = self._identities[*name.key, "[]", self.names.key_of(key)]
+        text = name.text if isinstance(value, set) else f"{name.text}[{self._shown(key)}]"
+        adds = effect is Effect.KEY_WRITE and not there
+        takes = effect is Effect.KEY_DELETE and there is not False
+        if adds or takes:
+            return reads, item | shape, text
+        if effect is Effect.KEY_WRITE and not isinstance(value, set):
+            return reads, item, text
+        return reads | item, 0, text
+
+    def _shown(self, key: Any) -> str:
+        return repr(key) if is_plain(key) else self.names.of(key).text
+
+
+def _has(container: Any, key: Any) -> bool | None:
+    """Tell whether a container has an item; None if only code under test could tell."""
+    if isinstance(container, list):
+        return bool(-len(container) <= key < len(container))
+    if not is_plain(key):
+        return None
+    return dict.__contains__(container, key) if isinstance(container, dict) else set.__contains__(container, key)
+
+
+def _nothing() -> None:
+    return None

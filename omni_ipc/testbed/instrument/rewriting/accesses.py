@@ -1,0 +1,74 @@
+"""Rewrites accesses to variables, attributes and items."""
+
+from __future__ import annotations
+
+import ast
+
+from omni_ipc.testbed.instrument.rewriting.base import Place
+from omni_ipc.testbed.instrument.rewriting.nodes import call, hook, is_super, mangle, nothing, starred
+from omni_ipc.testbed.instrument.sites import Kind
+
+
+class Accesses(Place):
+    """The part that rewrites accesses."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+        kind = self.shared(node.id) if isinstance(node.ctx, ast.Load) else ""
+        if not kind:
+            return node
+        seen = self.announce(kind, node.id, node, writes=False)
+        return ast.copy_location(ast.BoolOp(ast.And(), [seen, node]), node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:  # noqa: N802
+        node.value = self.stored(node.target.id, self.visited(node.value))
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
+        if not self.is_inside or self.is_module(node.value):
+            return self.whole(node)
+        writes = not isinstance(node.ctx, ast.Load)
+        site = self.site(Kind.ATTRIBUTE, mangle(node.attr, self.owner), node, writes=writes)
+        how = "touch_outer" if is_super(node.value) else "touch"
+        node.value = hook(how, site, self.visited(node.value), at=node.value)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802
+        if not self.is_inside:
+            return self.whole(node)
+        site = self.item_site(node)
+        target, key = node.value, node.slice
+        if self.is_stable_key(key):
+            node.value = hook("touch_item", site, self.visited(target), key_of(key), at=target)
+        elif self.is_stable(target) and not isinstance(key, ast.Slice):
+            node.slice = hook("touch_key", site, target, self.visited(key), at=key)
+        elif isinstance(node.ctx, ast.Load):
+            pair = hook("touch_pair", site, self.visited(target), sliced(self.visited(key)), at=node)
+            return hook("getitem", starred(pair), at=node)
+        else:
+            node.value = hook("touch_item", site, self.visited(target), nothing(target), at=target)
+            node.slice = self.visited(key)
+        return node
+
+    def item_site(self, node: ast.Subscript) -> ast.Constant:
+        """Number the site of a subscript."""
+        name = "[:]" if isinstance(node.slice, ast.Slice) else "del" if isinstance(node.ctx, ast.Del) else "[]"
+        return self.site(Kind.ITEM, name, node, writes=not isinstance(node.ctx, ast.Load))
+
+    def whole(self, node: ast.expr) -> ast.expr:
+        """Leave an expression as it is, and rewrite what is in it."""
+        self.generic_visit(node)
+        return node
+
+
+def key_of(node: ast.expr) -> ast.expr:
+    """Give a key to a hook; of a slice it does not matter which."""
+    return nothing(node) if isinstance(node, ast.Slice) else node
+
+
+def sliced(node: ast.expr) -> ast.expr:
+    """Make slices calls, which may stand anywhere."""
+    if isinstance(node, ast.Slice):
+        return call("slice", *(part or nothing(node) for part in (node.lower, node.upper, node.step)), at=node)
+    if isinstance(node, ast.Tuple):
+        node.elts = [sliced(element) for element in node.elts]
+    return node

@@ -1,0 +1,114 @@
+"""Rewrites calls: they are announced when all their arguments have been evaluated."""
+
+from __future__ import annotations
+
+import ast
+
+from omni_ipc.testbed.instrument.effects import BY_NAME, MAKERS, OBLIVIOUS
+from omni_ipc.testbed.instrument.rewriting.accesses import Accesses
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold, nothing, starred
+from omni_ipc.testbed.instrument.sites import Kind
+
+
+class Invocations(Accesses):
+    """The part that rewrites calls.
+
+    A method's call is announced for the object, a function's for those arguments that are containers.
+    """
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
+        if not self.is_inside or is_super(node):
+            return self.whole(node)
+        makes = _makes(node.func)
+        is_method = isinstance(node.func, ast.Attribute) and not self.is_module(node.func.value)
+        called = self._method(node) if is_method else self._function(node)
+        return hook("new", called, at=node) if makes else called
+
+    def _method(self, node: ast.Call) -> ast.expr:
+        method = node.func
+        assert isinstance(method, ast.Attribute)
+        target = method.value
+        outer = is_super(target)
+        site = self._method_site(mangle(method.attr, self.owner), node, outer=outer)
+        arguments = _values(node)
+        if all(self.is_stable(argument) for argument in arguments):
+            how = "touch_outer" if outer else "touch_call"
+            method.value = hook(how, site, self.visited(target), *arguments, at=target)
+            return node
+        if self.is_stable(target) and self._are_stable_but_last(arguments):
+            return self._with_last(node, "touch_last", site, target)
+        node.func = self.visited(method)
+        return self._packed(node, site)
+
+    def _method_site(self, name: str, at: ast.AST, *, outer: bool = False) -> ast.Constant:
+        """Number a call's site, and behind it two for what it is handed: to be read, or to be changed."""
+        site = self.site(Kind.METHOD, name, at, outer=outer)
+        self.site(Kind.VALUE, name, at)
+        self.site(Kind.ARGUMENT, "", at)
+        return site
+
+    def _function(self, node: ast.Call) -> ast.expr:
+        function, name, arguments = node.func, _last_name(node.func), _values(node)
+        known = isinstance(function, ast.Name) and function.id in self.scopes.defined
+        if known or name in OBLIVIOUS or not any(may_hold(argument) for argument in arguments):
+            return self.whole(node)
+        if name in BY_NAME and node.args and not isinstance(node.args[0], ast.Starred):
+            return self._by_name(node, name)
+        site = self.site(Kind.ARGUMENT, name, node)
+        plain = self.is_stable(function)
+        if (plain or isinstance(function, ast.Attribute)) and self._are_stable_but_last(arguments):
+            return self._with_last(node, "touch_passed", site, function if plain else nothing(node))
+        node.func = self.visited(function)
+        return self._packed(node, site)
+
+    def _by_name(self, node: ast.Call, name: str) -> ast.expr:
+        site, first = self.site(Kind.BY_NAME, name, node), node.args[0]
+        if len(_values(node)) == 1:
+            node.args[0] = hook("touch", site, self.visited(first), at=first)
+            return node
+        if self._are_stable_but_last(_values(node)):
+            return self._with_last(node, "touch_named", site, None)
+        return self._packed(node, site)
+
+    def _are_stable_but_last(self, arguments: list[ast.expr]) -> bool:
+        return all(self.is_stable(argument) for argument in arguments[:-1])
+
+    def _with_last(self, node: ast.Call, how: str, site: ast.Constant, first: ast.expr | None) -> ast.expr:
+        """Announce a call when its last argument has been evaluated; it is safe to evaluate the others twice."""
+        *others, last = _values(node)
+        value = hook(how, site, *([] if first is None else [first]), self.visited(last), *others, at=last)
+        if node.keywords:
+            node.keywords[-1].value = value
+        elif isinstance(node.args[-1], ast.Starred):
+            node.args[-1].value = value
+        else:
+            node.args[-1] = value
+        return node
+
+    def _packed(self, node: ast.Call, site: ast.Constant) -> ast.expr:
+        """Announce a call whatever its arguments are."""
+        arguments = [self.visited(argument) for argument in node.args]
+        called = hook("apply", starred(hook("touch_packed", site, node.func, *arguments, at=node)), at=node)
+        called.keywords = [self.visit(keyword) for keyword in node.keywords]
+        return called
+
+
+def _values(node: ast.Call) -> list[ast.expr]:
+    """Give the arguments of a call, as they are evaluated."""
+    plain = [argument.value if isinstance(argument, ast.Starred) else argument for argument in node.args]
+    return plain + [keyword.value for keyword in node.keywords]
+
+
+def _last_name(function: ast.expr) -> str:
+    match function:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(value=value):
+            return _last_name(value)
+    return ""
+
+
+def _makes(function: ast.expr) -> bool:
+    """Guess whether a call makes an object; a wrong guess costs time, or an object its own identity."""
+    name = _last_name(function)
+    return name in MAKERS or name.lstrip("_")[:1].isupper() or isinstance(function, ast.Call)

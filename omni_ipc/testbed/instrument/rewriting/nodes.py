@@ -1,0 +1,116 @@
+"""Small pieces of syntax tree: how rewritten code calls the hooks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+HOOKS = (
+    "touch",  # (site, obj) -> obj
+    "touch_item",  # (site, obj, key) -> obj
+    "touch_key",  # (site, obj, key) -> key
+    "touch_pair",  # (site, obj, key) -> (obj, key)
+    "touch_entry",  # (site, value, obj, key) -> (obj, key, value)
+    "touch_outer",  # (site, super object) -> super object
+    "touch_value",  # (site, value) -> value
+    "touch_call",  # (site, obj, *arguments) -> obj
+    "touch_last",  # (site, obj, last argument, *other arguments) -> last argument
+    "touch_passed",  # (site, function, last argument, *other arguments) -> last argument
+    "touch_named",  # (site, last argument, *other arguments) -> last argument
+    "touch_packed",  # (site, function, *arguments) -> (function, *arguments)
+    "touch_steps",  # (site, iterable) -> iterable
+    "touch_global",  # (site) -> True
+    "store_global",  # (site, value) -> value
+    "touch_cell",  # (site, function that holds it) -> True
+    "store_cell",  # (site, function that holds it, value) -> value
+    "new_cell",  # (function that holds it)
+    "new",  # (object) -> object
+    "getitem",
+    "setitem",
+    "apply",
+    *("iadd isub imul imatmul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor".split()),
+)
+"""Each is known to rewritten code as ``__omni_NAME__``: so it is not mangled in classes."""
+
+MARK = "__omni_cell__"
+"""The parameter of functions that only show a cell."""
+
+_IN_PLACE = {
+    ast.Add: "iadd",
+    ast.Sub: "isub",
+    ast.Mult: "imul",
+    ast.MatMult: "imatmul",
+    ast.Div: "itruediv",
+    ast.FloorDiv: "ifloordiv",
+    ast.Mod: "imod",
+    ast.Pow: "ipow",
+    ast.LShift: "ilshift",
+    ast.RShift: "irshift",
+    ast.BitAnd: "iand",
+    ast.BitOr: "ior",
+    ast.BitXor: "ixor",
+}
+_FRESH = (ast.Constant, ast.Compare, ast.JoinedStr, ast.Lambda, ast.UnaryOp, ast.List, ast.Set, ast.Dict, ast.BinOp)
+_FRESH_TOO = (ast.ListComp, ast.SetComp, ast.DictComp, ast.Tuple, ast.FormattedValue)
+
+
+def hook_name(hook: str) -> str:
+    return f"__omni_{hook}__"
+
+
+def hook(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
+    """Call a hook, at the place of a node."""
+    return call(hook_name(name), *arguments, at=at)
+
+
+def number(value: int, at: ast.AST) -> ast.Constant:
+    return ast.copy_location(ast.Constant(value), at)
+
+
+def load(name: str, at: ast.AST) -> ast.Name:
+    return ast.copy_location(ast.Name(name, ast.Load()), at)
+
+
+def starred(value: ast.expr) -> ast.Starred:
+    return ast.copy_location(ast.Starred(value, ast.Load()), value)
+
+
+def shown(name: str, at: ast.AST) -> ast.Lambda:
+    """Make a function that holds a variable, for its cell."""
+    arguments = ast.arguments(
+        posonlyargs=[], args=[ast.copy_location(ast.arg(MARK), at)], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
+    return ast.copy_location(ast.Lambda(arguments, load(name, at)), at)
+
+
+def in_place(operator: ast.operator) -> str:
+    return _IN_PLACE[type(operator)]
+
+
+def may_hold(node: ast.expr) -> bool:
+    """Tell whether an expression may give an object that others have, too; else it is new, or no container."""
+    return not isinstance(node, (*_FRESH, *_FRESH_TOO))
+
+
+def nothing(at: ast.AST) -> ast.Constant:
+    return ast.copy_location(ast.Constant(None), at)
+
+
+def call(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
+    """Call a function by its name, at the place of a node."""
+    return ast.copy_location(ast.Call(load(name, at), list(arguments), []), at)
+
+
+def is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def names_in(nodes: Sequence[ast.AST]) -> set[str]:
+    return {node.id for root in nodes for node in ast.walk(root) if isinstance(node, ast.Name)}
+
+
+def mangle(name: str, owner: str | None) -> str:
+    """Return the name of an attribute as it is in a class."""
+    if owner is None or not name.startswith("__") or name.endswith("__") or not (bare := owner.lstrip("_")):
+        return name
+    return f"_{bare}{name}"

@@ -1,0 +1,279 @@
+"""Which variables of a module tasks may share: found in its syntax tree, before it is rewritten.
+
+A local variable is its function's own. A variable of an enclosing function counts if it may change once an inner
+function holds it; a global, if a function assigns it, or another module does (``pump.limit = 3``).
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+from typing import Literal
+
+Where = Literal["local", "cell", "global"]
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+@dataclasses.dataclass(eq=False)
+class Scope:
+    """One scope, and what is bound in it.
+
+    Attributes:
+        stores: how often each name is assigned here, or in an inner function that calls it nonlocal; in a loop, twice.
+        first_store, first_capture: order of the first assignment, and of the first inner function that uses the name.
+    """
+
+    kind: Literal["module", "class", "function", "comprehension"]
+    parent: Scope | None = None
+    name: str = ""
+    globals: set[str] = dataclasses.field(default_factory=set)
+    nonlocals: set[str] = dataclasses.field(default_factory=set)
+    stores: dict[str, int] = dataclasses.field(default_factory=dict)
+    first_store: dict[str, int] = dataclasses.field(default_factory=dict)
+    captures: dict[str, int] = dataclasses.field(default_factory=dict)
+    reassigned: set[str] = dataclasses.field(default_factory=set)
+    is_lazy: bool = False  # of a generator expression
+
+    def find(self, name: str) -> tuple[Where, Scope | None]:
+        """Tell what a name used here is, and whose."""
+        if name in self.globals:
+            return "global", None
+        if name in self.stores and name not in self.nonlocals:
+            return ("global", None) if self.kind == "module" else ("local", self)
+        scope = self.parent
+        while scope is not None:
+            if scope.kind in ("function", "comprehension") and name in scope.stores and name not in scope.nonlocals:
+                return ("global", None) if name in scope.globals else ("cell", scope)
+            if scope.kind == "function" and name in scope.globals:
+                return "global", None
+            scope = scope.parent
+        return "global", None
+
+    def shares(self, name: str) -> bool:
+        """Tell whether an inner function holds this local variable, and it may change from then on."""
+        if self.kind != "function" or name not in self.captures:
+            return False
+        again = self.stores[name] > 1 or name in self.reassigned
+        return again or self.first_store[name] > self.captures[name]
+
+
+class Scopes(ast.NodeVisitor):
+    """The scopes of a module.
+
+    Args:
+        written_outside: names of attributes that other modules assign on modules.
+
+    Attributes:
+        of: scope by the node that opens it.
+        shared_globals: globals that functions may see change.
+        imported: names that only imports bind.
+        defined: names that only definitions bind, at the level of the module.
+    """
+
+    def __init__(self, tree: ast.Module, written_outside: frozenset[str] = frozenset()) -> None:
+        self.of: dict[ast.AST, Scope] = {}
+        self.shared_globals: set[str] = set()
+        self._scope = self.module = Scope("module")
+        self._order = 0
+        self._depth = 0  # of loops
+        self._uses: list[tuple[str, Scope, int]] = []
+        self._nonlocal_stores: list[tuple[str, Scope]] = []
+        self.of[tree] = self.module
+        bound = _bound_by(tree)
+        self.imported = bound["import"] - bound["value"] - bound["definition"]
+        self.defined = bound["definition"] - bound["value"] - bound["import"]
+        for statement in tree.body:
+            self.visit(statement)
+        self._capture()
+        self.shared_globals |= bound["value"] & written_outside
+
+    def _capture(self) -> None:
+        for name, scope, order in self._uses:
+            where, owner = scope.find(name)
+            if where == "cell" and owner is not None and _outlives(scope, owner):
+                owner.captures[name] = min(order, owner.captures.get(name, order))
+        for name, scope in self._nonlocal_stores:
+            _, owner = scope.find(name)
+            if owner is not None:
+                owner.reassigned.add(name)
+                owner.captures.setdefault(name, self._order)
+
+    # Scopes
+
+    def _open(self, node: ast.AST, kind: Literal["class", "function", "comprehension"], name: str) -> Scope:
+        scope = Scope(kind, self._scope, name)
+        self.of[node] = scope
+        self._order += 1
+        return scope
+
+    def _function(self, node: Function, name: str) -> None:
+        for outside in _outside(node):
+            self.visit(outside)
+        scope = self._open(node, "function", name)
+        before, self._scope = (self._scope, self._depth), scope
+        self._depth = 0
+        body = node.body if isinstance(node.body, list) else [node.body]
+        _declare(scope, body)
+        arguments = node.args
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            self._store(argument.arg)
+        for starred in (arguments.vararg, arguments.kwarg):
+            if starred is not None:
+                self._store(starred.arg)
+        for statement in body:
+            self.visit(statement)
+        self._scope, self._depth = before
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: N802
+        self._store(node.name)
+        self._function(node, node.name)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:  # noqa: N802
+        self._store(node.name)
+        self._function(node, node.name)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:  # noqa: N802
+        self._function(node, "<lambda>")
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802
+        for outside in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(outside)
+        self._store(node.name)
+        scope = self._open(node, "class", node.name)
+        before, self._scope = self._scope, scope
+        _declare(scope, node.body)
+        for statement in node.body:
+            self.visit(statement)
+        self._scope = before
+
+    def generic_visit(self, node: ast.AST) -> None:
+        if isinstance(node, _COMPREHENSIONS):
+            self._comprehension(node)
+        elif isinstance(node, _LOOPS):
+            self._depth += 1
+            super().generic_visit(node)
+            self._depth -= 1
+        else:
+            super().generic_visit(node)
+
+    def _comprehension(self, node: Comprehension) -> None:
+        self.visit(node.generators[0].iter)
+        scope = self._open(node, "comprehension", "")
+        scope.is_lazy = isinstance(node, ast.GeneratorExp)
+        before, self._scope = self._scope, scope
+        for place, generator in enumerate(node.generators):
+            self.visit(generator.target)
+            if place:
+                self.visit(generator.iter)
+            for condition in generator.ifs:
+                self.visit(condition)
+        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            self.visit(part)
+        self._scope = before
+
+    # Names
+
+    def visit_Name(self, node: ast.Name) -> None:  # noqa: N802
+        if isinstance(node.ctx, ast.Load):
+            self._order += 1
+            self._uses.append((node.id, self._scope, self._order))
+        else:
+            self._store(node.id)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:  # noqa: N802
+        self.visit(node.value)
+        scope = self._scope
+        while scope.kind == "comprehension" and scope.parent is not None:
+            scope = scope.parent
+        self._store(node.target.id, scope)
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:  # noqa: N802
+        for alias in node.names:
+            self._store(alias.asname or alias.name.partition(".")[0])
+
+    visit_ImportFrom = visit_Import  # noqa: N815
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:  # noqa: N802
+        if node.name is not None:
+            self._store(node.name)
+        self.generic_visit(node)
+
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:  # noqa: N802
+        if node.name is not None:
+            self._store(node.name)
+        self.generic_visit(node)
+
+    visit_MatchStar = visit_MatchAs  # noqa: N815
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:  # noqa: N802
+        if node.rest is not None:
+            self._store(node.rest)
+        self.generic_visit(node)
+
+    def _store(self, name: str, scope: Scope | None = None) -> None:
+        scope = scope or self._scope
+        self._order += 1
+        if name in scope.globals:
+            if scope is not self.module:
+                self.shared_globals.add(name)
+            return
+        if name in scope.nonlocals:
+            self._nonlocal_stores.append((name, scope))
+            return
+        scope.stores[name] = scope.stores.get(name, 0) + (2 if self._depth else 1)
+        scope.first_store.setdefault(name, self._order)
+
+
+def _outlives(scope: Scope, owner: Scope) -> bool:
+    """Tell whether an inner scope may run while its owner does something else; a list comprehension does not."""
+    while scope is not owner and scope.parent is not None:
+        if scope.kind == "function" or scope.is_lazy:
+            return True
+        scope = scope.parent
+    return False
+
+
+def _declare(scope: Scope, body: list[ast.stmt] | list[ast.expr]) -> None:
+    """Take note of global and nonlocal names, which hold for the whole scope."""
+    for node in _own(body):
+        if isinstance(node, ast.Global):
+            scope.globals.update(node.names)
+        elif isinstance(node, ast.Nonlocal):
+            scope.nonlocals.update(node.names)
+
+
+def _own(body: list[ast.stmt] | list[ast.expr]) -> Iterator[ast.AST]:
+    """Give the nodes of a scope, without those of scopes inside it."""
+    todo: list[ast.AST] = list(body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            todo += ast.iter_child_nodes(node)
+
+
+def _outside(node: Function) -> Iterator[ast.expr]:
+    """Give what is evaluated where a function is defined."""
+    if not isinstance(node, ast.Lambda):
+        yield from node.decorator_list
+    yield from node.args.defaults
+    yield from (default for default in node.args.kw_defaults if default is not None)
+
+
+def _bound_by(tree: ast.Module) -> dict[str, set[str]]:
+    """Sort the names of a module by what binds them."""
+    bound: dict[str, set[str]] = {"import": set(), "definition": set(), "value": set()}
+    for node in _own(tree.body):
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                bound["import"] |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                bound["definition"].add(node.name)
+            case ast.Name(ctx=ast.Store() | ast.Del()):
+                bound["value"].add(node.id)
+    return bound

@@ -1,0 +1,144 @@
+"""Rewrites expressions that read all of a container, or make one."""
+
+from __future__ import annotations
+
+import ast
+
+from omni_ipc.testbed.instrument.rewriting.invocations import Invocations
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, may_hold, nothing
+from omni_ipc.testbed.instrument.sites import Kind
+
+_MEMBERSHIP = (ast.In, ast.NotIn)
+_UNREAD = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+class Values(Invocations):
+    """The part that rewrites what is made of values."""
+
+    def value(self, node: ast.expr, name: str) -> ast.expr:
+        """Rewrite an expression of which all is read, if it is a container."""
+        if not self.is_inside or not may_hold(node):
+            return self.visited(node)
+        return hook("touch_value", self.site(Kind.VALUE, name, node), self.visited(node), at=node)
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        """Rewrite an expression of which only the truth is asked."""
+        match node:
+            case ast.BoolOp(values=values):
+                node.values = [self.truth(value) for value in values]
+                return node
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                node.operand = self.truth(operand)
+                return node
+        return self.value(node, "bool")
+
+    def steps(self, node: ast.expr) -> ast.expr:
+        """Rewrite what is looped over."""
+        if not self.is_inside or isinstance(node, (ast.Constant, ast.Tuple, ast.List)):
+            return self.visited(node)
+        return hook("touch_steps", self.site(Kind.STEP, "for", node), self.visited(node), at=node)
+
+    # What reads
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:  # noqa: N802
+        *tested, last = node.values
+        node.values = [*(self.truth(value) for value in tested), self.visited(last)]
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+        node.operand = self.truth(node.operand) if isinstance(node.op, ast.Not) else self.visited(node.operand)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802
+        node.test, node.body, node.orelse = self.truth(node.test), self.visited(node.body), self.visited(node.orelse)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802
+        operands = [node.left, *node.comparators]
+        reads = not any(isinstance(operand, ast.Constant) for operand in operands)
+        stays = [operator for operator in node.ops if isinstance(operator, _UNREAD)]
+        if self.is_inside:
+            keys = [operand if self.is_stable_key(operand) else None for operand in operands]
+        else:
+            keys = [None] * len(operands)
+        node.left = self.value(node.left, "==") if reads and not stays else self.visited(node.left)
+        node.comparators = [
+            self._compared(operator, operand, key, reads=reads)
+            for operator, operand, key in zip(node.ops, node.comparators, keys, strict=False)
+        ]
+        return node
+
+    def _compared(self, operator: ast.cmpop, operand: ast.expr, key: ast.expr | None, *, reads: bool) -> ast.expr:
+        if isinstance(operator, _MEMBERSHIP) and self.is_inside and may_hold(operand):
+            site = self.site(Kind.MEMBER, "in" if key is not None else "in ?", operand)
+            return hook("touch_item", site, self.visited(operand), key or nothing(operand), at=operand)
+        return self.value(operand, "==") if reads and not isinstance(operator, _UNREAD) else self.visited(operand)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
+        if _is_number(node.left) or _is_number(node.right):
+            return self.whole(node)
+        node.left, node.right = self.value(node.left, "+"), self.value(node.right, "+")
+        return node
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:  # noqa: N802
+        node.value = self.value(node.value, "str")
+        if node.format_spec is not None:
+            node.format_spec = self.visited(node.format_spec)
+        return node
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:  # noqa: N802
+        node.value = self.value(node.value, "*") if isinstance(node.ctx, ast.Load) else self.visited(node.value)
+        return node
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:  # noqa: N802
+        node.value = self.value(node.value, "*")
+        return node
+
+    # What makes
+
+    def _new(self, node: ast.expr) -> ast.expr:
+        return hook("new", node, at=node) if self.is_inside else node
+
+    def visit_List(self, node: ast.List) -> ast.expr:  # noqa: N802
+        self.generic_visit(node)
+        return self._new(node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:  # noqa: N802
+        return self._new(self.whole(node))
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:  # noqa: N802
+        pairs = list(zip(node.keys, node.values, strict=True))
+        node.values = [self.value(value, "**") if key is None else self.visited(value) for key, value in pairs]
+        node.keys = [None if key is None else self.visited(key) for key, _ in pairs]
+        return self._new(node)
+
+    def _comprehension(self, node: Comprehension) -> ast.expr:
+        first = self.steps(node.generators[0].iter)
+        before, self.scope = self.scope, self.scopes.of[node]
+        for place, generator in enumerate(node.generators):
+            generator.target = self.visited(generator.target)
+            generator.iter = self.steps(generator.iter) if place else first
+            generator.ifs = [self.truth(condition) for condition in generator.ifs]
+        if isinstance(node, ast.DictComp):
+            node.key, node.value = self.visited(node.key), self.visited(node.value)
+        else:
+            node.elt = self.visited(node.elt)
+        self.scope = before
+        return node if isinstance(node, ast.GeneratorExp) else self._new(node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:  # noqa: N802
+        return self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:  # noqa: N802
+        return self._comprehension(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:  # noqa: N802
+        return self._comprehension(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:  # noqa: N802
+        return self._comprehension(node)
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float, complex))

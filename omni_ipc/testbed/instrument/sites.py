@@ -1,0 +1,51 @@
+"""Sites: the places in instrumented code at which state is accessed."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+
+class Kind(enum.Enum):
+    """What is accessed at a site, and how."""
+
+    ATTRIBUTE = "field"  # obj.name
+    ITEM = "item"  # obj[key]
+    METHOD = "call"  # obj.name(...): by the method's effect
+    ARGUMENT = "argument"  # f(obj): by the function's effect
+    BY_NAME = "by name"  # getattr(obj, "name"), next(obj), ...: of the first argument
+    VALUE = "value"  # bool(obj), obj + obj, [*obj], f"{obj}": reads all of it, if it is a container
+    MEMBER = "member"  # key in obj
+    STEP = "iteration"  # one step of a loop over obj
+    CELL = "variable"  # of an enclosing function
+    GLOBAL = "global"
+
+
+class Site(NamedTuple):
+    """One place.
+
+    Args:
+        module, qualname, line: where it is.
+        name: of the attribute, method, function or variable.
+        writes: whether it changes what it accesses; of calls, the effect says so.
+        outer: a method is looked up behind the object's own class, by ``super()``.
+    """
+
+    kind: Kind
+    module: str
+    qualname: str
+    line: int
+    name: str
+    writes: bool = False
+    outer: bool = False
+
+
+class Sites(list[Site]):
+    """All sites of this process; rewritten code knows them by number."""
+
+    def add(self, site: Site) -> int:
+        self.append(site)
+        return len(self) - 1
+
+
+SITES = Sites()
