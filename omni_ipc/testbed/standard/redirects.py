@@ -25,6 +25,7 @@ from omni_ipc.testbed.objects.simple_queue import ControlledSimpleQueue
 from omni_ipc.testbed.standard import clock, executor, local, threads, waiting
 from omni_ipc.testbed.standard.doors import Door
 from omni_ipc.testbed.standard.redirecting import Redirect, answers, calls, makers, turns
+from omni_ipc.testbed.standard.sealed import tell_if_real
 from omni_ipc.testbed.standard.world import asks, running
 
 __all__ = ["REDIRECTS", "Redirect"]
@@ -61,7 +62,10 @@ REDIRECTS: tuple[Redirect, ...] = (
     *makers(functools, RLock=ControlledRLock),
     *makers(_thread, allocate_lock=ControlledLock, allocate=ControlledLock, RLock=ControlledRLock),
     turns(threading.Condition, ControlledCondition, unless=_has_a_lock_of_its_own),
+    Redirect(threading.Condition, "wait", tell_if_real(lambda condition: condition._lock, "a real condition")),
+    Redirect(threading.Condition, "notify", tell_if_real(lambda condition: condition._lock, "a real condition")),
     turns(threading.Event, ControlledEvent),
+    Redirect(threading.Event, "is_set", tell_if_real(lambda event: event._cond._lock, "a real event")),
     turns(threading.Semaphore, ControlledSemaphore),
     turns(threading.BoundedSemaphore, ControlledBoundedSemaphore),
     Redirect(threading, "local", _local),

@@ -6,6 +6,7 @@ the run instead of a thread of the process.
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Callable
@@ -43,8 +44,7 @@ class Life:
         self.kernel = kernel
         maker, number = kernel.identify()
         self.bit = kernel.identities[maker.key, number]
-        self.thread._ident = None  # type: ignore[attr-defined]
-        self.thread._is_stopped = False  # type: ignore[attr-defined]
+        self.thread.__dict__.update(_ident=None, _is_stopped=False)
 
     def is_set(self) -> bool:
         """Tell whether it was started; without a point, as its class asks before all that it does."""
@@ -89,11 +89,18 @@ def _life(thread: threading.Thread) -> Life | None:
 def initialize(original: Method) -> Method:
     """Replace ``Thread.__init__``."""
 
+    @functools.wraps(original)
     def __init__(self: threading.Thread, *args: Any, **options: Any) -> None:  # noqa: N807
-        original(self, *args, **options)
         kernel = WORLD.maker()
-        if kernel is not None and asks(sys._getframe(1)):
-            self._started = Life(kernel, self)  # type: ignore[attr-defined]
+        if kernel is None or not asks(sys._getframe(1)):
+            return original(self, *args, **options)  # type: ignore[no-any-return]
+        event = threading.Event
+        threading.Event = functools.partial(Life, kernel, self)  # type: ignore[misc,assignment]  # its life, not an event
+        try:
+            original(self, *args, **options)
+        finally:
+            threading.Event = event  # type: ignore[misc]
+        return None
 
     return __init__
 

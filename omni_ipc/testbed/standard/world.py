@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import gc
 import os
-import threading
 from pathlib import PurePath
 from threading import get_ident
 from types import FrameType
@@ -73,16 +72,12 @@ def asks(frame: FrameType) -> bool:
 
     It is if it is code under test, or a part of the standard library that builds on locks.
     """
-    code = frame.f_code
-    return _is_redirected(code.co_filename) and code is not _THREAD_INIT and not is_of_collector(frame)
+    return _is_redirected(frame.f_code.co_filename) and not is_of_collector(frame)
 
 
 def is_of_collector(frame: FrameType) -> bool:
     """Tell whether a frame is a callback of the garbage collector, which comes in the middle of any task."""
     return any(getattr(callback, "__code__", None) is frame.f_code for callback in gc.callbacks)
-
-
-_THREAD_INIT = threading.Thread.__init__.__code__  # makes a real event that nobody waits for
 
 
 @functools.cache
