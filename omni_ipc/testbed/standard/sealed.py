@@ -29,6 +29,7 @@ from omni_ipc.testbed.where import is_stdlib, locate
 Undo = Callable[[], object]
 Method = Callable[..., Any]
 
+_LOCKS: tuple[type, ...] = (_thread.LockType, _thread.RLock)
 _LOCKING = {"threading.py", "queue.py", "concurrent", "functools.py"}  # use locks for those who use them
 _REAL: tuple[tuple[type, str, str], ...] = (
     (_thread.LockType, "a real lock", "acquire acquire_lock __enter__ release release_lock locked locked_lock"),
@@ -62,11 +63,11 @@ def _put(kind: type, members: dict[str, Any], name: str, member: Any) -> None:
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
-def _telling(original: Method, title: str) -> Method:
+def _telling(original: Method, title: str, lock_of: Callable[[Any], Any] | None = None) -> Method:
     @functools.wraps(original)
     def telling(self: Any, *args: Any, **options: Any) -> Any:
         kernel = running()
-        if kernel is not None and not kernel.over:
+        if kernel is not None and not kernel.over and (lock_of is None or isinstance(lock_of(self), _LOCKS)):
             frame = _user(sys._getframe(1))
             if frame is not None:
                 _tell(kernel, title, frame)
@@ -75,20 +76,9 @@ def _telling(original: Method, title: str) -> Method:
     return telling
 
 
-def tell_if_real(lock_of: Callable[[Any], Any], title: str) -> Callable[[Method], Method]:
-    """Let a method tell that its object has a real lock; what is to be used of it may not need the lock."""
-
-    def by(original: Method) -> Method:
-        telling = _telling(original, title)
-
-        @functools.wraps(original)
-        def method(self: Any, *args: Any, **options: Any) -> Any:
-            is_real = isinstance(lock_of(self), (_thread.LockType, _thread.RLock))
-            return (telling if is_real else original)(self, *args, **options)
-
-        return method
-
-    return by
+def tell_if_real(title: str, lock_of: Callable[[Any], Any]) -> Callable[[Method], Method]:
+    """Let a method tell that its object has a real lock, which it does not need for all that it does."""
+    return functools.partial(_telling, title=title, lock_of=lock_of)
 
 
 def _user(frame: FrameType | None) -> FrameType | None:
