@@ -149,6 +149,14 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.kind.value}: {self.message}{place}"
 
 
+class Cause(msgspec.Struct, frozen=True):
+    """Two steps of different tasks, on something that both use: in the other order, it did not fail."""
+
+    first: int  # index of the step
+    second: int
+    target: str
+
+
 class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format", tag="omni-ipc-trace"):
     """One schedule, step by step, and what came of it."""
 
@@ -166,6 +174,7 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
     strategy: str | None = None  # that found it: "random walk, seed 7"
     schedule: int | None = None  # its number among those that the strategy ran
     faults: tuple[str, ...] = ()  # that were possible in it: "kill:worker", "timers"
+    causes: tuple[Cause, ...] = ()  # of the failure, found by experiment
 
     def save(self, path: Path) -> Path:
         """Write the trace as JSON, a line for each step, wholly or not at all."""

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
 from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
+from omni_ipc.testbed.explain.causes import find_causes
 from omni_ipc.testbed.failures import shape, unrepeatable
 from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.faults.names import Timers, with_timers
@@ -205,14 +206,16 @@ class _Search:
         return self._report(Verdict.VIOLATED, f"{number} failed: {trace.failure}", trace)
 
     def _trace(self, order: Sequence[int]) -> Trace:
+        run = self.runner.record(order)
         return trace_of(
-            self.runner.record(order),
+            run,
             self.scenario,
             defect=self.defect,
             memory=self.memory,
             faults=self.faults,
             strategy=self.strategy.name,
             schedule=self.schedules,
+            causes=find_causes(self.runner, run),
         )
 
     def _report(self, verdict: Verdict, reason: str, trace: Trace | None = None) -> Report:

@@ -51,6 +51,9 @@ class Observer(Protocol):
     def meet(self, subject: Subject) -> None:
         """Take note of something that a step touches beside the subject of its operation."""
 
+    def settle(self) -> None:
+        """Take note of how things stand at the end, before any task is unwound; the first call counts."""
+
 
 class Kernel:
     """One run of a scenario.
@@ -341,6 +344,8 @@ class Kernel:
         """End the run at once."""
         if (operation := self.current.pending) is not None and not self.current.ended:
             self.refused.append((self.current.index, operation.reads, operation.writes))
+        if self.observer is not None:
+            self.observer.settle()
         self.halt()
         self.failure = self.failure or failure
         raise RunEnded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from omni_ipc.testbed.operations import Operation, Subject
@@ -34,8 +34,8 @@ class Locations:
             return
         self.meet(subject)
         for bit in bits_of(operation.reads | operation.writes):
-            inside = title(subject) if bit & subject.bit else f"the waiters of {title(subject)}"
-            self._beside.setdefault(bit, inside)
+            about_it = (operation.reads | operation.writes) & subject.bit
+            self._beside.setdefault(bit, title(subject) if about_it else f"the waiters of {title(subject)}")
 
     def subject(self, bit: int) -> Subject | None:
         """Return what a bit stands for, if it is known."""
@@ -47,11 +47,8 @@ class Locations:
         for bit, column in columns.items():
             grouped[column].append(bit)
         ends = {task.bit: f"the end of '{task.name}'" for task in tasks if task.bit}
-        seen: Counter[str] = Counter()
         for column, bits in grouped.items():
-            name = _together([ends.get(bit) or self._name(bit) for bit in bits])
-            seen[name] += 1
-            yield (name if seen[name] == 1 else f"{name} ({seen[name]})"), bits, column
+            yield _together([ends.get(bit) or self._name(bit) for bit in bits]), bits, column
 
     def _name(self, bit: int) -> str:
         subject = self._subjects.get(bit)

@@ -40,6 +40,8 @@ class Recorder:
         self._locations = Locations()
         self._steps: list[Step] = []
         self._values: list[Mapping[int, str]] = [{}]  # that were left behind, by bit: item k + 1 by step k
+        self._awaited: dict[int, set[int]] = defaultdict(set)  # who was to use what next, at the end
+        self._is_settled = False
         self._before: Task | None = None
         self._now = 0.0
         kernel.observer = self
@@ -68,19 +70,28 @@ class Recorder:
         self._locations.meet(subject)
 
     def settle(self) -> None:
-        """Read what the last step has left behind; before what is left of the run is ended."""
+        """Read what the last step has left behind, and who waits; the first call counts."""
+        if self._is_settled:
+            return
+        self._is_settled = True
         if self._steps:
             self._values.append(self._show(len(self._steps)))
+        for task in self._kernel.living:
+            if task.pending is not None and not isinstance(task, Drain):
+                self._locations.meet_all(task.pending)
+                for bit in bits_of(task.pending.reads | task.pending.writes):
+                    self._awaited[bit].add(task.index)
 
     def steps(self, order: Sequence[int]) -> tuple[Step, ...]:
         """Return the steps that were taken."""
-        accesses: dict[int, list[Access]] = defaultdict(list)
+        accesses: dict[int, dict[str, Access]] = defaultdict(dict)
         for name, bits, column in self._locations.groups(self._contended(order), self._kernel.tasks):
             for index, writes in column:
                 value = self._values[index + 1].get(bits[0]) if len(bits) == 1 else None
-                accesses[index].append(Access(name, writes, value))
+                known = accesses[index].get(name, Access(name))  # several bits may be parts of one thing
+                accesses[index][name] = Access(name, known.writes or writes, known.value or value)
         return tuple(
-            msgspec.structs.replace(step, accesses=tuple(accesses[index]))
+            msgspec.structs.replace(step, accesses=tuple(accesses[index].values()))
             for index, step in enumerate(self._steps[: len(order)])
         )
 
@@ -95,16 +106,16 @@ class Recorder:
         return {
             bit: tuple(column)
             for bit, column in columns.items()
-            if any(writes for _, writes in column) and len({order[index] for index, _ in column}) > 1
+            if any(writes for _, writes in column) and len({order[k] for k, _ in column} | self._awaited[bit]) > 1
         }
 
     def _show(self, item: int) -> dict[int, str]:
         kernel = self._kernel
-        if item >= len(kernel.read_log):
-            return {}
+        is_over = item < len(kernel.read_log)
+        touched = kernel.read_log[item] | kernel.write_log[item] if is_over else kernel.reads | kernel.writes
         values: dict[int, str] = {}
         with _looking_on(kernel):
-            for bit in bits_of(kernel.read_log[item] | kernel.write_log[item]):
+            for bit in bits_of(touched):
                 subject: object = self._locations.subject(bit)
                 if isinstance(subject, Showing):
                     values[bit] = subject.shown()

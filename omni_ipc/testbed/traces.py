@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from omni_ipc.records import TRACE_VERSION, FailureKind, MemoryOrder, Origin, Step, Trace
+from omni_ipc.records import TRACE_VERSION, Cause, FailureKind, MemoryOrder, Origin, Step, Trace
 from omni_ipc.testbed.strategies.base import Run
 
 _SEEN_OF_A_LIVELOCK = 60  # steps after the last deviation from the default order: the rest of it is like these
@@ -20,6 +20,7 @@ def trace_of(
     faults: Sequence[str] = (),
     strategy: str | None = None,
     schedule: int | None = None,
+    causes: Sequence[Cause] = (),
 ) -> Trace:
     """Return the trace of a run that was recorded.
 
@@ -42,6 +43,7 @@ def trace_of(
         faults=tuple(faults),
         strategy=strategy,
         schedule=schedule,
+        causes=tuple(causes),
     )
 
 

@@ -1,0 +1,30 @@
+"""What a trace comes down to: the steps that matter, and what happened, in words."""
+
+from __future__ import annotations
+
+import msgspec
+
+from omni_ipc.records import Trace
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """Two steps of different tasks whose order counts, because at least one of them changes what both use."""
+
+    earlier: int  # index of the step
+    later: int
+    target: str
+    orders: bool = False  # by a lock, a wake-up, a join: it was made to be so
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """A trace, and what matters in it.
+
+    Args:
+        matters: indices of the steps that do.
+        story: what happened, a sentence each; the last one says what came of it.
+    """
+
+    trace: Trace
+    matters: tuple[int, ...]
+    conflicts: tuple[Conflict, ...]
+    story: tuple[str, ...]

@@ -1,0 +1,23 @@
+"""Explains a trace: which of its steps matter, and what happened, in words.
+
+words.py      a step in words: "'pump' took from queue1"
+conflicts.py  which steps conflict, and what happened before what
+causes.py     pairs of steps that a failure is due to; for this, and this alone, the code is run
+slicing.py    the steps that matter
+story.py      the sentences
+"""
+
+from omni_ipc.explanations import Explanation
+from omni_ipc.records import Trace
+from omni_ipc.testbed.explain.conflicts import History
+from omni_ipc.testbed.explain.slicing import steps_that_matter
+from omni_ipc.testbed.explain.story import tell
+
+__all__ = ["explain"]
+
+
+def explain(trace: Trace) -> Explanation:
+    """Explain a trace; one that was not recorded, such as a model's, has no conflicts, and a short story."""
+    history = History(trace.steps)
+    matters = steps_that_matter(trace, history)
+    return Explanation(trace, matters, history.conflicts(matters), tell(trace, history))

@@ -1,0 +1,73 @@
+"""What happened, in sentences: the causes, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from omni_ipc.records import Cause, Failure, FailureKind, Step, Trace, Wait
+from omni_ipc.testbed.explain.conflicts import History
+from omni_ipc.testbed.explain.words import access_to, did, place
+
+_LONGEST = 200  # characters of a message
+
+
+def tell(trace: Trace, history: History) -> tuple[str, ...]:
+    """Tell what happened."""
+    faults = [f"{did(step)}." for step in trace.steps if step.action.startswith("fault.")]
+    causes = [_cause(trace.steps, cause) for cause in trace.causes]
+    end = list(_end(trace, history, trace.failure)) if trace.failure is not None else []
+    had = "that order" if len(causes) == 1 else "one of these orders"
+    moral = [f"With {had} the other way round, it did not fail."] if causes else []
+    return (*faults, *causes, *end, *moral)
+
+
+def _cause(steps: Sequence[Step], cause: Cause) -> str:
+    return f"{did(steps[cause.first], cause.target)} before {did(steps[cause.second], cause.target)}."
+
+
+def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:
+    match failure.kind:
+        case FailureKind.DEADLOCK if failure.waits:
+            yield f"{'; '.join(_hold_and_wait(trace, wait, failure.waits) for wait in failure.waits)}: none can go on."
+        case FailureKind.LOST_WAKEUP | FailureKind.LEAK if failure.waits:
+            main = next((wait for wait in failure.waits if wait.task == failure.task), failure.waits[0])
+            yield from _too_early(trace, history, main)
+            where = f" ({main.where.partition(' in ')[0]})" if main.where else ""
+            held = f", which '{main.held_by}' holds" if main.held_by else ""
+            gone = " and has ended" if main.held_by_ended else ""
+            yield f"'{main.task}' waits for {main.target}{held}{gone}{where}, and nobody is left to wake it."
+        case FailureKind.EXCEPTION:
+            first, *_ = failure.message.splitlines() or [""]
+            where = f" ({failure.where.partition(' in ')[0]})" if failure.where else ""
+            yield f"So '{failure.task}' raised {first[:_LONGEST]}{where}."
+        case _:
+            yield f"So it came to this {failure.kind.value}: {failure.message[:_LONGEST]}."
+
+
+def _hold_and_wait(trace: Trace, wait: Wait, waits: Sequence[Wait]) -> str:
+    """Say what a task in a cycle holds, since when, and what it waits for."""
+    wanted = next((other.target for other in waits if other.held_by == wait.task), None)
+    held = f"'{wait.task}'"
+    if wanted is not None:
+        taken = [k for k, step in enumerate(trace.steps) if step.task == wait.task and _takes(step, wanted)]
+        since = f" since step {taken[-1] + 1} ({place(trace.steps[taken[-1]])})" if taken else ""
+        held += f" holds {wanted}{since} and"
+    where = f" ({wait.where.partition(' in ')[0]})" if wait.where else ""
+    return f"{held} waits for {wait.target}{where}"
+
+
+def _takes(step: Step, lock: str) -> bool:
+    access = access_to(step, lock)
+    return (access is not None and access.writes and access.value != "free") or (
+        step.action.endswith(".acquire") and lock in step.fields.values()
+    )
+
+
+def _too_early(trace: Trace, history: History, wait: Wait) -> Iterator[str]:
+    """Tell of the last one that changed what a task waits for, before the task began to."""
+    for target in set(wait.target.split()) & history.uses.keys():
+        begun = [use for use in history.uses[target] if use.task == wait.task]
+        changed = [use for use in history.uses[target] if use.task != wait.task and use.writes]
+        if begun and changed and changed[-1].at < begun[-1].at:
+            late, early = trace.steps[begun[-1].at], trace.steps[changed[-1].at]
+            yield f"{did(early, target)} before {did(late, target)}."
