@@ -7,12 +7,13 @@
 It stands on the seam's contract alone, so it serves any code that takes its primitives from a `Runtime`.
 """
 
-from omni_ipc.testbed.explorer import Progress, explore
+from omni_ipc.testbed.explorer import explore
 from omni_ipc.testbed.following import Diverged
 from omni_ipc.testbed.replay import Mode, ReplayResult, replay, shrink
 from omni_ipc.testbed.runtime import ControlledRuntime
 from omni_ipc.testbed.stepper import Offer, Refused, ScheduleFailed, Stepper
 from omni_ipc.testbed.strategies import STRATEGIES
+from omni_ipc.testbed.tally import Progress
 
 __all__ = [
     "STRATEGIES",

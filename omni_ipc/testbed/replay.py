@@ -84,7 +84,9 @@ def replay(
             mended = follow_repairing(runner, trace, renamed or {})
             run = mended.run
             return ReplayResult(mended.followed, None, run.failure, run.value, _trace(trace, run), mended.repairs)
-        chooser = Following(trace.steps, STRATEGIES[then](seed))
+        strategy = STRATEGIES[then](seed)
+        strategy.next_prefix()
+        chooser = Following(trace.steps, strategy)
         run = runner.run(chooser, record=True)
     return ReplayResult(chooser.followed, chooser.divergence(), run.failure, run.value, _trace(trace, run))
 

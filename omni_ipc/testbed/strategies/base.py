@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from omni_ipc.records import Failure, Step
 from omni_ipc.testbed.kernel import Kernel
@@ -44,18 +44,66 @@ class Run:
     waiting: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
 
 
-class Strategy(Protocol):
-    """Decides which schedules to run."""
+class Strategy:
+    """Decides which schedules to run.
 
-    name: str
-    exhaustive: bool  # whether it ends by itself, with all schedules that can matter
-    distinct: bool  # whether no two of its whole runs order all conflicting steps in the same way
+    Attributes:
+        name: in reports.
+        reduces: whether it leaves out what only swaps steps that do not conflict, as far as conflicts are known.
+        distinct: whether no two of its whole runs order all conflicting steps in the same way.
+        runs, whole: how many runs it has learned from, and how many of them were not cut short.
+    """
+
+    name = ""
+    reduces = False
+    distinct = False
+    _kept: tuple[str, ...] = ()  # attributes of plain values that are its state beside the counts
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.whole = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether, when nothing is left to run, all has been run that can matter."""
+        return False
 
     def next_prefix(self) -> Sequence[int] | None:
         """Return the tasks that take the first steps of the next run, or None when there is nothing left to run."""
+        return ()
 
     def choose(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
         """Choose who takes the next step, of the tasks that can, by index; None cuts the run short."""
+        raise NotImplementedError
 
     def learn(self, run: Run) -> None:
         """Take note of a run that has ended."""
+        self.runs += 1
+        self.whole += not run.pruned
+
+    def note(self, new: bool) -> None:
+        """Take note of whether the order of conflicting steps in the last run was new."""
+
+    def allot(self, runs: int | None, seconds: float | None) -> None:
+        """Take note of how much there is to spend in all."""
+
+    def unreduced(self) -> Strategy:
+        """Return a fresh one that leaves nothing out, because conflicts are not known in full."""
+        return self
+
+    def left(self) -> float | None:
+        """Estimate how many runs are left; None if there is no telling."""
+        return None
+
+    def summary(self) -> str:
+        """Say what was run, for a report: "all 4 orders of conflicting steps", "20 runs of POS, seed 7"."""
+        return f"{self.runs:,} schedules of {self.name}"
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to go on, in plain values, between two runs."""
+        return {name: getattr(self, name) for name in ("runs", "whole", *self._kept)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state."""
+        for name in ("runs", "whole", *self._kept):
+            setattr(self, name, state[name])

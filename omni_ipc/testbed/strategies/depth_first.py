@@ -10,49 +10,57 @@ Source: sleep sets after P. Godefroid, "Partial-Order Methods for the Verificati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from omni_ipc.testbed.failures import unrepeatable
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.strategies.base import Run
+from omni_ipc.testbed.strategies.base import Run, Strategy
 from omni_ipc.testbed.strategies.default import default_choice
+from omni_ipc.testbed.strategies.estimate import runs_left
 from omni_ipc.testbed.tasks import Task
 
 Slept = tuple[int, int, int]
 """A task that sleeps: its index, and what its next step reads and writes."""
 
 
-class DepthFirst:
+class DepthFirst(Strategy):
     """Explores one child of each node after the other.
 
     Args:
         reduce: leave out schedules that only swap steps which do not conflict.
     """
 
-    exhaustive = True
+    _kept = ("_todo", "_entered", "_sleep", "_last")
 
     def __init__(self, *, reduce: bool) -> None:
+        super().__init__()
         self.name = "depth-first" if reduce else "brute-force"
-        self.distinct = reduce  # runs that were not cut short differ in the order of conflicting steps
-        self._reduce = reduce
+        self.distinct = self.reduces = reduce  # runs that were not cut short differ in the order of conflicting steps
         self._todo: list[list[int]] = []  # for each depth: tasks not yet taken there
+        self._entered: list[int] = []  # for each depth: how many were
         self._sleep: list[list[Slept]] = []  # for each depth: tasks that sleep there
-        self._last: Run | None = None
+        self._last: Steps | None = None
         self._prefix: Sequence[int] = ()
 
+    @property
+    def exhausted(self) -> bool:
+        return self._last is not None and not self._todo
+
     def next_prefix(self) -> Sequence[int] | None:
-        """Return the tasks that take the first steps of the next run, or None when all is explored."""
-        run = self._last
-        if run is None:
+        if self._last is None:
             return ()
+        order, reads, writes = self._last
         while self._todo:
             depth = len(self._todo) - 1
-            if self._reduce and self._todo[depth]:
-                self._sleep[depth].append((run.order[depth], run.reads[depth + 1], run.writes[depth + 1]))
+            if self.reduces and self._todo[depth]:
+                self._sleep[depth].append((order[depth], reads[depth + 1], writes[depth + 1]))
             if self._todo[depth]:
-                self._prefix = (*run.order[:depth], self._todo[depth].pop())
+                self._entered[depth] += 1
+                self._prefix = (*order[:depth], self._todo[depth].pop())
                 return self._prefix
             self._todo.pop()
+            self._entered.pop()
             self._sleep.pop()
         return None
 
@@ -65,6 +73,7 @@ class DepthFirst:
                 return None
         chosen = default_choice(kernel, enabled)
         self._todo.append([task.index for task in reversed(enabled) if task is not chosen] if len(enabled) > 1 else [])
+        self._entered.append(1)
         self._sleep.append(sleep)
         return chosen
 
@@ -74,12 +83,45 @@ class DepthFirst:
         Raises:
             Inconclusive: its first steps were not what they were in the run before.
         """
-        before, shared = self._last, len(self._prefix)
-        if before is not None and (
-            run.reads[:shared] != before.reads[:shared] or run.writes[:shared] != before.writes[:shared]
-        ):
-            raise unrepeatable(f"the first {shared} steps, run again in the same order, used other objects")
-        self._last = run
+        super().learn(run)
+        self._last = require_same(self._last, run, len(self._prefix))
+
+    def unreduced(self) -> Strategy:
+        return DepthFirst(reduce=False)
+
+    def left(self) -> float:
+        nodes = zip(self._entered, self._todo, strict=True)
+        return runs_left(self.runs, ((entered, entered + len(todo)) for entered, todo in nodes))
+
+    def summary(self) -> str:
+        if not self.exhausted:
+            return super().summary()
+        return f"all {self.runs:,} schedules" if not self.reduces else orders(self.runs, self.whole)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
+        self._prefix = ()
+
+
+Steps = tuple[list[int], list[int], list[int]]
+"""A run's order, reads and writes."""
+
+
+def require_same(before: Steps | None, run: Run, shared: int) -> Steps:
+    """Return what a run did, once its first steps are seen to be the same as in the run before.
+
+    Raises:
+        Inconclusive: they are not.
+    """
+    if before is not None and (run.reads[:shared] != before[1][:shared] or run.writes[:shared] != before[2][:shared]):
+        raise unrepeatable(f"the first {shared} steps, run again in the same order, used other objects")
+    return run.order, run.reads, run.writes
+
+
+def orders(runs: int, whole: int) -> str:
+    """Say that all orders of conflicting steps were run."""
+    repeats = f" ({runs - whole:,} repeats were cut short)" if runs > whole else ""
+    return f"all {whole:,} orders of conflicting steps{repeats}"
 
 
 def still_asleep(sleep: list[Slept], kernel: Kernel) -> list[Slept]:

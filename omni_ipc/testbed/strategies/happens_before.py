@@ -6,6 +6,9 @@ if time passed between them; and so on through steps in between. Each step costs
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from omni_ipc.testbed.strategies.base import Run
 
 
@@ -64,3 +67,9 @@ class HappensBefore:
             bit = reads & -reads
             reads ^= bit
             self._read[bit] = self._read.get(bit, 0) | step
+
+    def state(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
-
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.strategies.base import Run
+from omni_ipc.testbed.strategies.sampler import Sampler
 from omni_ipc.testbed.tasks import Task
 
 
-class RandomWalk:
-    """Samples schedules; the same seed gives the same ones."""
+class RandomWalk(Sampler):
+    """Chooses among those who can go on, and has no idea of what they do."""
 
-    name = "random"
-    exhaustive = False
-    distinct = False
+    title = "a random walk"
 
-    def __init__(self, seed: int) -> None:
-        self.name = f"random walk, seed {seed}"
-        self._random = random.Random(seed).random
-
-    def next_prefix(self) -> Sequence[int] | None:
-        return ()
-
-    def choose(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
+    def choose(self, kernel: Kernel, enabled: list[Task]) -> Task:
         return enabled[int(self._random() * len(enabled))]
-
-    def learn(self, run: Run) -> None:
-        pass

@@ -19,28 +19,33 @@ Reduction for Model Checking Software", POPL 2005.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from omni_ipc.testbed.failures import unrepeatable
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import always
-from omni_ipc.testbed.strategies.base import Run
+from omni_ipc.testbed.strategies.base import Run, Strategy
 from omni_ipc.testbed.strategies.default import default_choice
-from omni_ipc.testbed.strategies.depth_first import Slept, still_asleep
+from omni_ipc.testbed.strategies.depth_first import DepthFirst, Slept, Steps, orders, require_same, still_asleep
+from omni_ipc.testbed.strategies.estimate import runs_left
 from omni_ipc.testbed.strategies.happens_before import HappensBefore
 from omni_ipc.testbed.tasks import Task
 
 
-class SourceDpor:
+class SourceDpor(Strategy):
     """Explores one order of conflicting steps after the other.
 
     Sets of tasks are integers, in which bit i is the task of index i: tasks have the same index below a common prefix.
     """
 
     name = "dpor"
+    reduces = True
     distinct = True
+    _kept: tuple[str, ...] = ("_enabled", "_taken", "_todo", "_sleep", "_may_wait", "_last")
 
     def __init__(self) -> None:
+        super().__init__()
         # For each step of the run at hand, the state before it:
         self._enabled: list[int] = []  # tasks that can go on there
         self._taken: list[int] = []  # tasks that have been let go there
@@ -48,29 +53,28 @@ class SourceDpor:
         self._sleep: list[list[Slept]] = []
         self._may_wait: list[bool] = []  # whether who was let go might have had to wait
         self._order = HappensBefore()
-        self._run: Run | None = None
+        self._last: Steps | None = None
         self._shared = 0  # steps that the next run shares with the last one
         self._next = -1  # who is to take the step behind them
 
     @property
     def exhausted(self) -> bool:
-        return self._run is not None and not any(self._todo)
+        return self._last is not None and not self._todo
 
     def next_prefix(self) -> Sequence[int] | None:
-        """Return the tasks that take the first steps of the next run, or None when all is explored."""
-        run = self._run
-        if run is None:
+        if self._last is None:
             return ()
+        order, reads, writes = self._last
         while self._todo:
             depth = len(self._todo) - 1
             if todo := self._todo[depth]:
-                self._sleep[depth].append((run.order[depth], run.reads[depth + 1], run.writes[depth + 1]))
+                self._sleep[depth].append((order[depth], reads[depth + 1], writes[depth + 1]))
                 chosen = todo & -todo
                 self._todo[depth] ^= chosen
                 self._taken[depth] |= chosen
                 self._may_wait.pop()
                 self._shared, self._next = depth, chosen.bit_length() - 1
-                return run.order[:depth]
+                return order[:depth]
             for level in (self._enabled, self._taken, self._todo, self._sleep, self._may_wait):
                 level.pop()
         return None
@@ -110,12 +114,9 @@ class SourceDpor:
         Raises:
             Inconclusive: its first steps were not what they were in the run before.
         """
-        before, shared = self._run, self._shared
-        if before is not None and (
-            run.reads[:shared] != before.reads[:shared] or run.writes[:shared] != before.writes[:shared]
-        ):
-            raise unrepeatable(f"the first {shared} steps, run again in the same order, used other objects")
-        self._run = run
+        super().learn(run)
+        shared = self._shared
+        self._last = require_same(self._last, run, shared)
         self._order.forget(shared)
         for step in range(shared, len(run.order)):
             self._take(run, step)
@@ -125,6 +126,23 @@ class SourceDpor:
             conflicts = self._order.conflicts(reads, writes) & ~self._order.clock(run, task)
             if conflicts:
                 self._race(run, len(run.order), task, conflicts, may_wait=True)
+
+    def unreduced(self) -> Strategy:
+        return DepthFirst(reduce=False)
+
+    def left(self) -> float:
+        nodes = zip(self._taken, self._todo, strict=True)
+        return runs_left(self.runs, ((taken.bit_count(), (taken | todo).bit_count()) for taken, todo in nodes))
+
+    def summary(self) -> str:
+        return orders(self.runs, self.whole) if self.exhausted else super().summary()
+
+    def state(self) -> dict[str, Any]:
+        return super().state() | {"order": self._order.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
+        self._order.restore(state["order"])
 
     def _take(self, run: Run, step: int) -> None:
         """Add a step, and let go first, somewhere before, what it shows to be in a race."""
@@ -149,7 +167,11 @@ class SourceDpor:
             return
         else:
             able = 0
-        self._todo[step] |= self._enabled[step] & ~able & ~self._considered(step)
+        self._let_go(run, step, self._enabled[step] & ~able & ~self._considered(step))
+
+    def _let_go(self, run: Run, step: int, tasks: int) -> None:
+        """Note that tasks are to be let go instead of the one that took a step."""
+        self._todo[step] |= tasks
 
     def _race(self, run: Run, step: int, task: int, conflicts: int, *, may_wait: bool) -> int:
         """Turn a step round with earlier ones that it races with.
@@ -199,10 +221,10 @@ class SourceDpor:
                 firsts |= bit
         considered = self._considered(earlier)
         if not firsts:
-            self._todo[earlier] |= enabled & ~considered
+            self._let_go(run, earlier, enabled & ~considered)
         elif not firsts & considered:
             own = 1 << task
-            self._todo[earlier] |= own if firsts & own else firsts & -firsts
+            self._let_go(run, earlier, own if firsts & own else firsts & -firsts)
         return is_next and bool(firsts >> task & 1)
 
     def _was_let(self, run: Run, earlier: int, step: int, task: int) -> bool:

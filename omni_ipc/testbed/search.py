@@ -1,0 +1,200 @@
+"""One exploration: runs schedule after schedule, until one fails, none is left, or what may be spent is spent."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from omni_ipc.errors import Inconclusive
+from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
+from omni_ipc.testbed.explain.causes import find_causes
+from omni_ipc.testbed.failures import shape, unrepeatable
+from omni_ipc.testbed.runner import Runner
+from omni_ipc.testbed.shrink import shrink_order
+from omni_ipc.testbed.strategies.base import Run, Strategy
+from omni_ipc.testbed.tally import Progress, Tally
+from omni_ipc.testbed.traces import trace_of
+
+_PROGRESS_EVERY_S = 0.2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subject:
+    """What is explored, in words.
+
+    Args:
+        defect: that the scenario was given.
+        faults: that may happen in it.
+    """
+
+    scenario: str
+    defect: str | None = None
+    memory: MemoryOrder = MemoryOrder.SC
+    faults: tuple[str, ...] = ()
+
+    def under(self) -> str:
+        """Say what world it is explored in, unless it is the plain one."""
+        memory = f" under {self.memory.in_words}" if self.memory is not MemoryOrder.SC else ""
+        return memory + (f" with {', '.join(self.faults)}" if self.faults else "")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be spent: so many schedules in all, so many seconds of this process; None is no limit."""
+
+    runs: int | None = None
+    seconds: float | None = None
+
+    def is_spent(self, tally: Tally) -> bool:
+        """Tell whether nothing is left; at least one schedule is always run."""
+        if self.runs is not None and tally.schedules >= self.runs:
+            return True
+        return self.seconds is not None and tally.schedules > 0 and tally.elapsed_s >= self.seconds
+
+    def told(self, tally: Tally) -> str:
+        """Say which limit was met."""
+        if self.runs is not None and tally.schedules >= self.runs:
+            return f"runs was {self.runs:,}"
+        return f"seconds was {self.seconds:g}" if self.seconds is not None else ""
+
+
+class Search:
+    """One exploration, as far as it has come.
+
+    Args:
+        make_strategy: makes a fresh one.
+        progress: called from time to time.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        subject: Subject,
+        make_strategy: Callable[[], Strategy],
+        budget: Budget,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.runner = runner
+        self.tally = Tally()
+        self.strategy = make_strategy()
+        self.strategy.allot(budget.runs, budget.seconds)
+        self._subject = subject
+        self._make_strategy = make_strategy
+        self._budget = budget
+        self._progress = progress
+        self._told = 0.0
+        self._is_complete = False  # the reduction was given up
+
+    def report(self) -> Report:
+        """Search, and say what was found."""
+        try:
+            return self._search()
+        except Inconclusive as error:
+            return self._report(Verdict.INCONCLUSIVE, str(error))
+
+    def _search(self) -> Report:
+        while (prefix := self.strategy.next_prefix()) is not None:
+            if self._budget.is_spent(self.tally):
+                return self._report(Verdict.BOUNDED, self._bound())
+            run = self.runner.run(self.strategy, prefix)
+            new = self.tally.add(run, self.strategy)
+            if run.failure is not None:
+                return self._explain(run, run.failure)
+            if not self._begins_anew():
+                self.strategy.learn(run)
+                self.strategy.note(new)
+            self._tell()
+        if not self.strategy.exhausted:
+            return self._report(Verdict.BOUNDED, self._bound())
+        claim = self.strategy.summary() + self._subject.under() + self._sharing()
+        if self.tally.curtailed:
+            return self._report(Verdict.BOUNDED, f"{claim}; {'; '.join(sorted(self.tally.curtailed))}")
+        return self._report(Verdict.HOLDS, claim)
+
+    def _begins_anew(self) -> bool:
+        """Begin anew if the last run has shown that the strategy was blind to something, and tell whether it has."""
+        instrumentation, strategy = self.runner.instrumentation, self.strategy
+        if instrumentation is not None and instrumentation.refine():
+            strategy = self._make_strategy()
+        if strategy.reduces and self.runner.sharing:
+            self._is_complete = True
+            strategy = strategy.unreduced()
+        if strategy is self.strategy:
+            return False
+        strategy.allot(self._budget.runs, self._budget.seconds)
+        self.strategy = strategy
+        self.tally.forget()
+        return True
+
+    def _tell(self) -> None:
+        if self._progress is None:
+            return
+        elapsed = self.tally.elapsed_s
+        if elapsed - self._told >= _PROGRESS_EVERY_S:
+            self._told = elapsed
+            self._progress(self.progress())
+
+    def progress(self) -> Progress:
+        """Tell how far it has come."""
+        tally, strategy = self.tally, self.strategy
+        return Progress(
+            schedules=tally.schedules,
+            steps=tally.steps,
+            seconds=tally.elapsed_s,
+            traces=tally.traces(strategy),
+            left=strategy.left(),
+            doing=strategy.name,
+        )
+
+    def _explain(self, run: Run, failure: Failure) -> Report:
+        """Confirm a failure by running its schedule twice more, and shrink it."""
+        first, second = self.runner.record(run.order), self.runner.record(run.order)
+        if first.failure is None or first.failure != second.failure or shape(first.failure) != shape(failure):
+            raise unrepeatable(
+                f"a schedule failed ({failure}), and run again it came to {first.failure or 'a good end'}, "
+                f"and then to {second.failure or 'a good end'}"
+            )
+        trace = self._trace(shrink_order(self.runner, run.order, failure))
+        number = f"schedule {self.tally.schedules:,} of {self.strategy.name}{self._subject.under()}"
+        return self._report(Verdict.VIOLATED, f"{number} failed: {trace.failure}", trace)
+
+    def _trace(self, order: Sequence[int]) -> Trace:
+        run = self.runner.record(order)
+        return trace_of(
+            run,
+            self._subject.scenario,
+            defect=self._subject.defect,
+            memory=self._subject.memory,
+            faults=self._subject.faults,
+            strategy=self.strategy.name,
+            schedule=self.tally.schedules,
+            causes=find_causes(self.runner, run),
+        )
+
+    def _report(self, verdict: Verdict, reason: str, trace: Trace | None = None) -> Report:
+        return Report(
+            scenario=self._subject.scenario,
+            verdict=verdict,
+            reason=reason,
+            strategy=self.strategy.name,
+            schedules=self.tally.schedules,
+            steps=self.tally.steps,
+            traces=self.tally.traces(self.strategy),
+            seconds=self.tally.earlier_s + self.tally.elapsed_s,
+            outcomes=tuple(sorted(self.tally.outcomes)),
+            failure=None if trace is None else trace.failure,
+            trace=trace,
+            memory=self._subject.memory,
+        )
+
+    def _bound(self) -> str:
+        done = f"{self.strategy.summary()}{self._subject.under()}"
+        met, left = self._budget.told(self.tally), self.strategy.left()
+        about = f" (about {left:,.0f})" if left is not None and left >= 1 else ""
+        more = f", and more are left{about}: {met}" if met and left is not None else ""
+        return f"{done}{more}{self._sharing()}"
+
+    def _sharing(self) -> str:
+        if not self._is_complete:
+            return ""
+        return f"; none was left out, because tasks share {self.runner.sharing}, which nobody watches"

@@ -1,0 +1,88 @@
+"""What an exploration has counted so far."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+from omni_ipc.testbed.orders import signature
+from omni_ipc.testbed.strategies.base import Run, Strategy
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an exploration has come.
+
+    Args:
+        seconds: since it began, in this process.
+        traces: distinct orders of conflicting steps seen to the end.
+        left: schedules left, as far as that can be estimated.
+        doing: the strategy at work.
+    """
+
+    schedules: int
+    steps: int
+    seconds: float
+    traces: int = 0
+    left: float | None = None
+    doing: str = ""
+
+
+class Tally:
+    """Counts of an exploration.
+
+    Attributes:
+        schedules: runs, those that were cut short included.
+        steps: of all of them.
+        outcomes: distinct values that the scenario returned, as text.
+        curtailed: bounds that left out continuations of runs, in words.
+        earlier_s: seconds spent before this process took over.
+    """
+
+    _KEPT = ("schedules", "steps", "_whole", "_signatures", "outcomes", "curtailed")
+
+    def __init__(self) -> None:
+        self.began = perf_counter()
+        self.earlier_s = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, but for the time."""
+        self.schedules = self.steps = self._whole = 0
+        self._signatures: set[int] = set()
+        self.outcomes: set[str] = set()
+        self.curtailed: set[str] = set()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since this process began."""
+        return perf_counter() - self.began
+
+    def add(self, run: Run, strategy: Strategy) -> bool:
+        """Count a run, and tell whether it was known to be new: a whole one, of a new order of conflicting steps."""
+        self.schedules += 1
+        self.steps += len(run.order)
+        self.curtailed |= run.curtailed
+        if run.pruned:
+            return False
+        self._whole += 1
+        if run.failure is None:
+            self.outcomes.add(repr(run.value))
+        if strategy.distinct:
+            return True
+        before = len(self._signatures)
+        self._signatures.add(signature(run))
+        return len(self._signatures) > before
+
+    def traces(self, strategy: Strategy) -> int:
+        """Return how many distinct orders of conflicting steps were seen to the end."""
+        return self._whole if strategy.distinct else len(self._signatures)
+
+    def state(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._KEPT} | {"earlier_s": self.earlier_s + self.elapsed_s}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        for name in (*self._KEPT, "earlier_s"):
+            setattr(self, name, state[name])
