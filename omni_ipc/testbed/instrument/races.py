@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import groupby, product
 from typing import NamedTuple
 
 from omni_ipc.testbed.instrument.effects import ALL, Effects
@@ -33,12 +34,16 @@ class Noted(NamedTuple):
     writes: bool
 
 
-def find_races(kernel: Kernel, stretches: Sequence[Stretch], effects: Effects) -> set[int]:
-    """Return the sites of accesses that nothing orders, in a run that is over."""
+def find_races(kernel: Kernel, stretches: Sequence[Stretch], effects: Effects, marked: bytearray) -> set[int]:
+    """Return the sites of accesses that nothing orders, in a run that is over; where all are points, none is left."""
     shared = _shared(stretches)
     if not shared:
         return set()
-    noted = _noted(stretches, shared, effects)
+    noted = {
+        place: accesses
+        for place, accesses in _noted(stretches, shared, effects).items()
+        if not all(marked[access.site] for access in accesses)
+    }
     return _Order(kernel, stretches).races(noted) if noted else set()
 
 
@@ -144,15 +149,15 @@ class _Order:
         here = [access for access in accesses if access.stretch == number]
         before = self._before.get(task, 0)
         found: set[int] = set()
-        for earlier in accesses:
-            if earlier.stretch >= number:
+        for stretch, earlier in groupby(accesses, lambda access: access.stretch):
+            if stretch >= number:
                 break
-            if self._stretches[earlier.stretch].task.index == task or before >> self._closing[earlier.stretch] & 1:
+            if self._stretches[stretch].task.index == task or before >> self._closing[stretch] & 1:
                 continue
-            for access in here:
-                if access.writes or earlier.writes:
-                    found |= {earlier.site, access.site}
-                    before |= 1 << self._closing[earlier.stretch]
+            pairs = [pair for pair in product(earlier, here) if pair[0].writes or pair[1].writes]
+            if pairs:  # all of them: once one is a point, what lies behind it in the stretch still races
+                found |= {access.site for pair in pairs for access in pair}
+                before |= 1 << self._closing[stretch]
         if found:
             self._before[task] = before
         return found

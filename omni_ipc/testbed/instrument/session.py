@@ -111,7 +111,7 @@ class Instrumentation:
 
     def end(self, kernel: Kernel) -> None:
         """Follow it no more, and judge what was seen."""
-        races = find_races(kernel, _TRACKER.end(), self._effects)
+        races = find_races(kernel, _TRACKER.end(), self._effects, self.marked)
         self._found = {site for site in races if not self.marked[site]}
 
     def refine(self) -> bool:

@@ -1,8 +1,8 @@
 """What rewritten code calls: it takes note of an access that is about to be made, or makes a point of it.
 
-Most accesses are only noted, for `races` to judge when the run is over: once for each stretch of a task between two of
-its steps. Those at sites where a race was found before are points. While only one task lives, nothing is noted, because
-nobody could come in between.
+Accesses are noted, for `races` to judge when the run is over: once for each stretch of a task between two of its steps.
+Those at sites where a race was found before are points, too; they are noted, because others may still race with them.
+While only one task lives, nothing is noted, because nobody could come in between.
 """
 
 from __future__ import annotations
@@ -103,7 +103,6 @@ class Tracker:
             return value
         if self.marked[site]:
             self._pause(kernel, site, value, ())
-            return value
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         self._notes[site, id(value)] = value
@@ -116,7 +115,6 @@ class Tracker:
             return value
         if self.marked[site]:
             self._pause(kernel, site, value, (key,))
-            return value
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         self._notes[site, id(value)] = value
@@ -189,7 +187,6 @@ class Tracker:
                 self._hand(site, value, argument)
         if self.marked[site]:
             self._pause(kernel, site, value, arguments)
-            return
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         self._notes[site, id(value)] = value
@@ -224,12 +221,13 @@ class Tracker:
     def _step(self, site: int, steps: Any) -> None:
         """Announce a step of an iterator without keeping it alive: the end of a generator's life is an event."""
         kernel = self._kernel
-        if kernel is not None and self.marked[site]:
+        if kernel is None:
+            return
+        if self.marked[site]:
             self._pause(kernel, site, steps, ())
-        elif kernel is not None:
-            if kernel.depth != self._depth or kernel.current is not self._task:
-                self._open(kernel)
-            self._notes[site, id(steps)] = Unkept(type(steps))
+        if kernel.depth != self._depth or kernel.current is not self._task:
+            self._open(kernel)
+        self._notes[site, id(steps)] = Unkept(type(steps))
 
     # Variables
 
