@@ -4,13 +4,14 @@ Quiescence. A poll with a timeout in a loop would let time pass for ever, and hi
 the clock counts *quiet rounds*: from one jump to the next, no step wrote anything but locks and waiting lists, and no
 task began or ended. In a long quiet spell the pollers' timers fire a little late, at most a tenth of the spell, so that
 far deadlines and loops that read the clock get their chance in few rounds (a deadline that has not fired in the spell
-is never passed over). After `QUIET_ROUNDS` of them, with every deadline fired at least once, nothing can change any
-more: whoever waits without a deadline is stuck, and the pollers are no progress. What this cannot see is a task that
-counts its time-outs in private and acts after more than that many; a loop that reads the clock may run for a million of
-its poll intervals.
+is never passed over). After `QUIET_ROUNDS` of them, with every deadline fired at least once, the state of the tasks is
+looked at: when it comes back, nothing can change any more, whoever waits without a deadline is stuck, and the pollers
+are no progress. A task that counts its time-outs in private has a new state in each round, and gets its rounds.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from omni_ipc.testbed.operations import always
 from omni_ipc.testbed.tasks import Task
@@ -43,12 +44,13 @@ class Clock:
         self._seen = 0
         self._fired: set[int] = set()
 
-    def advance(self, living: list[Task], write_log: list[int], plumbing: int) -> bool:
+    def advance(self, living: list[Task], write_log: list[int], plumbing: int, comes_back: Callable[[], bool]) -> bool:
         """Jump to the next deadline, and let the tasks go on whose deadline has come.
 
         Args:
             write_log: what each step so far wrote.
             plumbing: bits that do not count as news.
+            comes_back: asked once a round in a long quiet spell, whether all is as it was in an earlier round.
 
         Returns:
             False if nobody has a deadline, or if all is quiet for good.
@@ -58,7 +60,7 @@ class Clock:
         unfired = [task.deadline for task in waiting if task.index not in self._fired and task.deadline is not None]
         if not waiting:
             return False
-        if self.quiet_rounds > QUIET_ROUNDS and not unfired:
+        if self.quiet_rounds > QUIET_ROUNDS and not unfired and comes_back():
             self.is_quiet = True
             return False
         self.now = max(self.now, self._next(waiting, unfired))

@@ -62,11 +62,11 @@ def describe_stuck(kernel: Kernel) -> Failure | None:
 
 
 def describe_livelock(kernel: Kernel) -> Failure:
-    """Describe a run that has not ended after as many steps as it may take."""
+    """Describe a run in which all go on, and nobody gets anywhere."""
     return Failure(
         kind=FailureKind.LIVELOCK,
-        message=f"the schedule has not ended after {kernel.max_steps:,} steps; let loops wait for what they need, "
-        "or raise max_steps if it is only long",
+        message="the run goes round in circles: its state comes back, though everybody goes on who can; let loops wait "
+        "for what they need",
         task=kernel.last.name,
         where=place(kernel.last),
         details=tuple(_line(task) for task in kernel.living),

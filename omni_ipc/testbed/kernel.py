@@ -21,7 +21,6 @@ from omni_ipc.records import Failure
 from omni_ipc.testbed.clock import Clock
 from omni_ipc.testbed.failures import (
     describe_error,
-    describe_livelock,
     describe_stubborn,
     describe_stuck,
     find_cycle,
@@ -29,6 +28,7 @@ from omni_ipc.testbed.failures import (
 )
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.operations import Operation, Subject, always, never
+from omni_ipc.testbed.oracles.fairness import Recurrence, follow_fairly
 from omni_ipc.testbed.tasks import Group, Pool, RunEnded, Task
 
 _PATIENCE = 100  # how often a task that is told to end may go on before it is given up
@@ -102,6 +102,7 @@ class Kernel:
         self.refused: list[tuple[int, int, int]] = []
         self.agents: Sequence[Task] = ()
         self.curtailed: set[str] = set()
+        self.recurrence: Recurrence | None = None
         self.groups: dict[str, Group] = {}
         self.plumbing = 0  # bits of locks and waiting lists: in them nothing is told to anybody
         self.numbered: dict[str, int] = {}  # names given so far, by template
@@ -292,8 +293,13 @@ class Kernel:
         self.jumps.append(self.depth)
         if self.tasks[0].ended and all(task.daemon for task in self.living):
             self.end()
-        if not self.clock.advance(self.living, self.write_log, self.plumbing):
+        if not self.clock.advance(self.living, self.write_log, self.plumbing, self._comes_back):
             self.end(describe_stuck(self))
+
+    def _comes_back(self) -> bool:
+        """Tell whether the state of the run has been there before, with nothing but time passing since."""
+        self.recurrence = self.recurrence or Recurrence()
+        return self.recurrence.is_met(self)
 
     def _wait_for(self, index: int) -> Task:
         """Let time pass, as it did when the prefix was recorded, until its next task can go on."""
@@ -367,12 +373,17 @@ class Kernel:
         self.starter = None
         self.limit = self.known = -1
 
-    def _refuse(self) -> NoReturn:
-        """Answer a task at a point that it should not have reached: the run is over, or has become too long."""
+    def _refuse(self) -> None:
+        """Answer a task at a point that it should not have reached: the run is over, or has become too long.
+
+        Returns:
+            If the run may go on for a while.
+        """
         if not self.over:
             if self.escape is not None:
                 self.stop(self.escape)
-            self.end(describe_livelock(self))
+            follow_fairly(self)
+            return
         task = self.current
         task.refusals += 1
         if task.refusals > _PATIENCE:
