@@ -120,7 +120,7 @@ def lazy() -> None:
 
 def lazy_fixed() -> None:
     """Who adds waits until it was looked at."""
-    _add_and_look(wait=threading.Event.wait)
+    _add_and_look(wait=lambda looked: looked.wait())
 
 
 def _add_and_look(wait: Callable[[threading.Event], object]) -> None:
@@ -173,7 +173,8 @@ def _initialize(*, ready_first: bool) -> None:
                     else:
                         service.value = 42
                         service.ready = True
-        assert service.value == 42, f"used with {service.value}"
+        value = service.value
+        assert value == 42, f"used with {value}"
 
     together(use, use)
 
