@@ -17,9 +17,10 @@ def test_an_exhausted_search_holds_and_says_what_it_rests_on() -> None:
     """All schedules, or all orders of conflicting steps."""
     brute = explore(independent(2, 5), strategy="brute-force")
     assert (brute.verdict, brute.reason) == (Verdict.HOLDS, "all 252 schedules")
-    reduced = explore(lost_update)
-    assert (reduced.verdict, reduced.strategy) == (Verdict.HOLDS, "depth-first")
-    assert reduced.reason.startswith("all 4 orders of conflicting steps (")
+    for strategy in ("portfolio", "dpor", "depth-first"):
+        reduced = explore(lost_update, strategy=strategy)
+        assert (reduced.verdict, reduced.strategy, reduced.traces) == (Verdict.HOLDS, strategy, 4)
+        assert reduced.reason.startswith("all 4 orders of conflicting steps")
 
 
 def test_a_budget_of_runs_is_told_with_its_number() -> None:
@@ -46,12 +47,17 @@ def test_a_budget_of_seconds_is_told() -> None:
 def test_a_random_walk_never_claims_that_something_holds() -> None:
     """Its reason tells how many runs, and the seed."""
     report = explore(independent(1, 1), strategy="random", runs=20, seed=7)
-    assert (report.verdict, report.reason) == (Verdict.BOUNDED, "20 runs of a random walk, seed 7")
+    assert (report.verdict, report.reason) == (
+        Verdict.BOUNDED,
+        "20 runs of a random walk, seed 7; 1 of the last 20 were new orders",
+    )
 
 
 def test_a_random_walk_ends_without_a_budget() -> None:
     """There is a default number of runs."""
-    assert explore(independent(1, 1), strategy="random").reason == "2,000 runs of a random walk, seed 0"
+    for strategy, title in [("random", "a random walk"), ("surw", "SURW"), ("pos", "POS"), ("urw", "URW")]:
+        reason = explore(independent(1, 1), strategy=strategy).reason
+        assert reason == f"2,000 runs of {title}, seed 0; 0 of the last 200 were new orders"
 
 
 def test_a_seed_decides_what_is_found() -> None:

@@ -52,15 +52,8 @@ class Portfolio(Strategy):
         self._delays = DelayBounded(1)
         self._search: Strategy = SourceDpor() if reduce else DepthFirst(reduce=False)
         self._few = PreemptionBounded(_PREEMPTIONS)
-        rest: tuple[Strategy, ...] = (self._few, self._search) if reduce else (self._search,)
-        self._rounds: tuple[Strategy, ...] = (
-            self._sampling,
-            self._delays,
-            self._search,
-            self._sampling,
-            self._search,
-            *rest,
-        )
+        self._rounds: list[Strategy] = [self._sampling, self._delays, self._search, self._sampling, self._search]
+        self._rounds += [self._few, self._search] if reduce else []
         self._round = 0
         self._began_runs = 0  # of the round
         self._began = self._now = perf_counter()
