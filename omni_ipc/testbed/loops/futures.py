@@ -100,3 +100,7 @@ class LoopTask(Owned, asyncio.Task):  # type: ignore[type-arg]
     def __init__(self, coro: Any, *, loop: ControlledLoop, number: int, **options: Any) -> None:
         self.number = number
         super().__init__(coro, loop=loop, **options)
+
+
+for _kind, _name in ((LoopFuture, "Future"), (LoopTask, "Task")):
+    _kind.__name__ = _kind.__qualname__ = _name  # asyncio tells it to people

@@ -11,11 +11,11 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.refusals import LoopBase
 from omni_ipc.testbed.loops.registry import Loops
 from omni_ipc.testbed.loops.subject import LoopSubject, RunCallback, Select
-from omni_ipc.testbed.operations import Operation
-from omni_ipc.testbed.standard import clock
+from omni_ipc.testbed.operations import Operation, never
 from omni_ipc.testbed.tasks import Task
 
-_BUSY = 500
+_BUSY = 100
+_MOMENT_S = 1e-9
 _RESOLUTION_S = 1e-9  # deadlines are sums of floats
 
 
@@ -114,10 +114,15 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
             self.kernel.perform_within(self._selecting, limit)
 
     def _rest(self) -> None:
+        """Once in a while, let all others go on, and time pass to the next deadline if they all wait."""
         self._busy += 1
         if self._busy > _BUSY:
             self._busy = 0
-            clock.sleep(self.kernel, 0)
+            deadlines = [task.deadline for task in self.kernel.living if task.deadline is not None]
+            deadlines += [timer[0] for timer in self.timers[:1]]
+            limit = min(deadlines) - self.kernel.now() if deadlines else 0.0
+            resting = Operation("loop.rest", self.subject, _nothing, never, _nothing)
+            self.kernel.perform_within(resting, max(limit, _MOMENT_S))
 
     def _collect_due(self) -> None:
         """Make those callbacks ready whose time has come."""

@@ -180,9 +180,9 @@ async def a_running_loop_can_be_neither_run_nor_closed() -> object:
     other = asyncio.new_event_loop()
     coroutine = asyncio.sleep(0)
     texts = [
-        error_of(loop.run_forever),
+        error_of(lambda: loop.run_until_complete(loop.create_future())),
         error_of(loop.close),
-        error_of(other.run_forever),
+        error_of(lambda: other.run_until_complete(other.create_future())),
         error_of(lambda: asyncio.run(coroutine)),
     ]
     other.close()

@@ -276,8 +276,10 @@ async def gather_keeps_the_order_of_its_arguments() -> object:
 
 @coroutine_case
 async def gather_raises_the_first_error_and_lets_the_others_go_on() -> object:
-    other = asyncio.create_task(_after(2, "other"))
+    event = asyncio.Event()
+    other = asyncio.create_task(event.wait())
     text = await error_in(asyncio.gather(_after(1, ValueError("first")), other))
+    event.set()
     return text, other.done(), await other
 
 
@@ -298,22 +300,28 @@ async def gather_cancelled_cancels_its_children() -> object:
 
 @coroutine_case
 async def wait_returns_at_the_first_of_several() -> object:
-    fast, slow = asyncio.create_task(_after(1, "fast")), asyncio.create_task(_after(4, "slow"))
+    event = asyncio.Event()
+    fast, slow = asyncio.create_task(_after(1, "fast")), asyncio.create_task(event.wait())
     done, pending = await asyncio.wait({fast, slow}, return_when=asyncio.FIRST_COMPLETED)
+    event.set()
     return {task.result() for task in done}, pending == {slow}, await slow
 
 
 @coroutine_case
 async def wait_returns_at_the_first_error() -> object:
-    bad, slow = asyncio.create_task(_after(1, OSError("bad"))), asyncio.create_task(_after(4, "slow"))
+    event = asyncio.Event()
+    bad, slow = asyncio.create_task(_after(1, OSError("bad"))), asyncio.create_task(event.wait())
     done, pending = await asyncio.wait([bad, slow], return_when=asyncio.FIRST_EXCEPTION)
+    event.set()
     return [repr(task.exception()) for task in done], len(pending), await slow
 
 
 @coroutine_case
 async def wait_gives_up_in_time_and_cancels_nobody() -> object:
-    slow = asyncio.create_task(_after(3, "slow"))
+    event = asyncio.Event()
+    slow = asyncio.create_task(event.wait())
     done, pending = await asyncio.wait([slow], timeout=TICK_S)
+    event.set()
     return len(done), len(pending), await slow
 
 
