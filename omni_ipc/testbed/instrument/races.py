@@ -44,7 +44,7 @@ def find_races(kernel: Kernel, stretches: Sequence[Stretch], effects: Effects, m
         for place, accesses in _noted(stretches, shared, effects).items()
         if not all(marked[access.site] for access in accesses)
     }
-    return _Order(kernel, stretches).races(noted) if noted else set()
+    return _Order(kernel, stretches, marked).races(noted) if noted else set()
 
 
 def _shared(stretches: Sequence[Stretch]) -> set[int]:
@@ -99,10 +99,12 @@ class _Order:
 
     Args:
         stretches: of all tasks, in time.
+        marked: by site, whether accesses there are points.
     """
 
-    def __init__(self, kernel: Kernel, stretches: Sequence[Stretch]) -> None:
+    def __init__(self, kernel: Kernel, stretches: Sequence[Stretch], marked: bytearray) -> None:
         self._kernel = kernel
+        self._marked = marked
         self._stretches = stretches
         self._steps = kernel.order[: kernel.depth]
         self._before: dict[int, int] = {}  # by task: the steps that come before what it does now, as a set of bits
@@ -154,13 +156,18 @@ class _Order:
                 break
             if self._stretches[stretch].task.index == task or before >> self._closing[stretch] & 1:
                 continue
-            pairs = [pair for pair in product(earlier, here) if pair[0].writes or pair[1].writes]
+            pairs = [pair for pair in product(earlier, here) if self._can_race(*pair)]
             if pairs:  # all of them: once one is a point, what lies behind it in the stretch still races
                 found |= {access.site for pair in pairs for access in pair}
                 before |= 1 << self._closing[stretch]
         if found:
             self._before[task] = before
         return found
+
+    def _can_race(self, earlier: Noted, access: Noted) -> bool:
+        """Tell whether two accesses to one place conflict; two points do so as steps, which is seen to elsewhere."""
+        points = self._marked[earlier.site] and self._marked[access.site]
+        return (earlier.writes or access.writes) and not points
 
     def _take(self, step: int) -> None:
         """Order a step behind those that it conflicts with."""
