@@ -95,7 +95,7 @@ class Search:
     def _search(self) -> Report:
         while (prefix := self.strategy.next_prefix()) is not None:
             if self._budget.is_spent(self.tally):
-                return self._report(Verdict.BOUNDED, self._bound())
+                break
             run = self.runner.run(self.strategy, prefix)
             new = self.tally.add(run, self.strategy)
             if run.failure is not None:
@@ -104,7 +104,12 @@ class Search:
                 self.strategy.learn(run)
                 self.strategy.note(new)
             self._tell()
-        if not self.strategy.exhausted:
+        if self.tally.none_has_ended:
+            raise Inconclusive(
+                f"No schedule has come to an end: {'; '.join(sorted(self.tally.curtailed))}. "
+                "Let loops wait for what they need, or raise max_steps if the scenario is only long."
+            )
+        if prefix is not None or not self.strategy.exhausted:
             return self._report(Verdict.BOUNDED, self._bound())
         claim = self.strategy.summary() + self._subject.under() + self._sharing()
         if self.tally.curtailed:

@@ -56,6 +56,11 @@ class Tally:
         self.curtailed: set[str] = set()
 
     @property
+    def none_has_ended(self) -> bool:
+        """Whether each run was cut off by a bound, so that there is nothing to tell of."""
+        return bool(self.curtailed) and not self._whole
+
+    @property
     def elapsed_s(self) -> float:
         """Seconds since this process began."""
         return perf_counter() - self.began

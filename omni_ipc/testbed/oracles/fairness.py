@@ -39,9 +39,12 @@ class Recurrence:
 
     def is_met(self, kernel: Kernel) -> bool:
         """Look at the state of a run, and tell whether the run has been there before."""
+        self.is_renewed = False
         state = take_state(kernel)
         if state is not None and self._anchor is not None and self._anchor.is_same(state):
-            return True
+            moved = kernel.order[self._anchor.depth : state.depth]
+            if state.hidden.isdisjoint(moved):
+                return True
         self._looks += 1
         self.is_renewed = self._looks >= self._renew_at
         if self.is_renewed:

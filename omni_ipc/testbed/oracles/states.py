@@ -4,8 +4,8 @@ The state is where each task stands, and all that its frames lead to: variables,
 code names, the insides of objects. Objects count by their shape and place, and not by their identity. The clock moves
 on, so moments count by their distance from now.
 
-What cannot be looked into (objects of C types, the iterator of a running `for` loop, sets of objects) makes a state
-unknown: nothing is proven by it. What only the evaluation stack holds, as the exits of `with` blocks, is not seen.
+What cannot be looked into (objects of C types, the iterator of a `for` loop that may have gone on, sets of objects)
+makes a state unknown: nothing is proven by it. What only the evaluation stack holds, as the exits of `with` blocks, is not seen.
 """
 
 from __future__ import annotations
@@ -70,10 +70,14 @@ class State:
 
     Args:
         now: virtual seconds since the run began.
+        depth: steps that had been taken.
+        hidden: tasks, by index, that are in a `for` loop: as long as they take no step, it stands still, too.
         tokens: what it is made of, in a fixed order.
     """
 
     now: float
+    depth: int
+    hidden: frozenset[int]
     tokens: tuple[object, ...]
 
     def is_same(self, later: State) -> bool:
@@ -96,7 +100,7 @@ def take_state(kernel: Kernel) -> State | None:
         walk.finish()
     except (_Unknown, RecursionError):
         return None
-    return State(kernel.clock.now, tuple(walk.tokens))
+    return State(kernel.clock.now, kernel.depth, frozenset(walk.hidden), tuple(walk.tokens))
 
 
 class _Walk:
@@ -104,6 +108,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self.tokens: list[object] = []
+        self.hidden: set[int] = set()
         self._numbers: dict[int, int] = {}
         self._todo: deque[object] = deque()
         self._kept: list[object] = []  # what was made on the way, so that its id stays its own
@@ -117,6 +122,8 @@ class _Walk:
         while frame is not None:
             if not frame.f_globals.get("__name__", "").startswith(_ENGINE):
                 self._frame(frame)
+                if _is_in_loop(frame):
+                    self.hidden.add(task.index)
             frame = frame.f_back
 
     def finish(self) -> None:
@@ -127,8 +134,6 @@ class _Walk:
                 raise _Unknown
 
     def _frame(self, frame: FrameType) -> None:
-        if any(start < frame.f_lasti < end for start, end in _loops(frame.f_code)):
-            raise _Unknown
         self.tokens += [id(frame.f_code), frame.f_lasti]
         self._meet_all(frame.f_locals.values())
         module = frame.f_globals.get("__name__")
@@ -207,7 +212,7 @@ def _of_suspended(value: Any) -> list[object]:
     frame, inner = getattr(value, f"{kind}_frame"), getattr(value, "cr_await" if kind == "cr" else "gi_yieldfrom")
     if frame is None:
         return []
-    if any(start < frame.f_lasti < end for start, end in _loops(frame.f_code)):
+    if _is_in_loop(frame):
         raise _Unknown
     return [frame.f_lasti, inner, *frame.f_locals.values()]
 
@@ -236,6 +241,10 @@ _LOOKS: dict[type, Callable[[Any], list[object]]] = {
     decimal.Decimal: lambda value: [repr(value)],
 }
 _CONTAINERS = (list, tuple, deque, dict, set, frozenset, bytearray)
+
+
+def _is_in_loop(frame: FrameType) -> bool:
+    return any(start < frame.f_lasti < end for start, end in _loops(frame.f_code))
 
 
 @functools.cache
