@@ -31,7 +31,9 @@ class Owned(_Base):
         number: it is the how-many-eth of its run.
     """
 
-    number = 0
+    __slots__ = ()
+
+    number: int
 
     def __hash__(self) -> int:
         return self.number
@@ -76,6 +78,8 @@ class Owned(_Base):
 class LoopFuture(Owned, asyncio.Future):  # type: ignore[type-arg]
     """``asyncio.Future`` of a controlled loop."""
 
+    __slots__ = ("number",)
+
     def __init__(self, *, loop: ControlledLoop, number: int) -> None:
         self.number = number
         super().__init__(loop=loop)
@@ -96,6 +100,8 @@ class LoopFuture(Owned, asyncio.Future):  # type: ignore[type-arg]
 
 class LoopTask(Owned, asyncio.Task):  # type: ignore[type-arg]
     """``asyncio.Task`` of a controlled loop."""
+
+    __slots__ = ("number",)
 
     def __init__(self, coro: Any, *, loop: ControlledLoop, number: int, **options: Any) -> None:
         self.number = number
