@@ -171,6 +171,7 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
     failure: Failure | None = None
     memory: MemoryOrder = MemoryOrder.SC  # that it was explored under
     instrument: tuple[str, ...] = ()  # modules whose shared state it has points at
+    points: tuple[str, ...] = ()  # accesses to shared state that are steps in it: "vendor.pump:Pump.put field _free"
     strategy: str | None = None  # that found it: "random walk, seed 7"
     schedule: int | None = None  # its number among those that the strategy ran
     faults: tuple[str, ...] = ()  # that were possible in it: "kill:worker", "timers"

@@ -122,6 +122,8 @@ def _runner(scenario: Scenario, trace: Trace, transparent: Collection[str], max_
         max_steps=max_steps,
         memory=trace.memory,
         faults=[parse(fault) for fault in trace.faults],
+        instrument=trace.instrument,
+        points=trace.points,
     )
 
 

@@ -35,6 +35,7 @@ class Runner:
         declared: the scenario declares all that its tasks share, so that it need not be looked for.
         faults: what may go wrong in a run, by choice of the strategy.
         instrument: modules whose shared state has points; a scenario that takes no runtime is instrumented, too.
+        points: accesses that are points from the beginning, as `points()` names them.
 
     Attributes:
         sharing: what was found so far.
@@ -51,6 +52,7 @@ class Runner:
         declared: bool = False,
         faults: Sequence[Fault] = (),
         instrument: Collection[str] = (),
+        points: Collection[str] = (),
     ) -> None:
         self._scenario: Callable[..., object] = scenario
         self._takes_runtime = takes_runtime(scenario)
@@ -64,9 +66,10 @@ class Runner:
         self._declared = declared
         self.sharing = Sharing(scenario)
         self.instrumentation: Instrumentation | None = None
+        self.instrument = tuple(instrument)
         if instrument or not self._takes_runtime:
             home = None if self._takes_runtime else scenario
-            self.instrumentation = Instrumentation(home, instrument, self._identities)
+            self.instrumentation = Instrumentation(home, instrument, self._identities, points)
 
     def __enter__(self) -> Runner:
         self._guard.__enter__()
@@ -149,6 +152,10 @@ class Runner:
         finally:
             run = self.finish(kernel, rt, recorder)
         return run
+
+    def points(self) -> tuple[str, ...]:
+        """Name the accesses of instrumented code that are points."""
+        return () if self.instrumentation is None else self.instrumentation.points()
 
     def record(self, prefix: Sequence[int]) -> Run:
         """Run one schedule again, in the default order after ``prefix``, and put its steps into words."""

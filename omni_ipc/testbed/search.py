@@ -171,6 +171,8 @@ class Search:
             defect=self._subject.defect,
             memory=self._subject.memory,
             faults=self._subject.faults,
+            instrument=self.runner.instrument,
+            points=self.runner.points(),
             strategy=self.strategy.name,
             schedule=self.tally.schedules,
             causes=find_causes(self.runner, run),

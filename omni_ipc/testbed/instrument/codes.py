@@ -8,8 +8,8 @@ exploration is over nothing is left of it.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
@@ -18,35 +18,28 @@ from typing import Any
 from omni_ipc.testbed.instrument.rewriting import Rewriter
 from omni_ipc.testbed.instrument.rewriting.nodes import MARK
 from omni_ipc.testbed.instrument.rewriting.scopes import Scopes
+from omni_ipc.testbed.instrument.sites import SITES
 
 Key = tuple[str, int, tuple[str, ...]]
 """What a function's code is known by: its qualified name, first line, and free variables."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Codes:
-    """The rewritten codes of one module.
+    """The codes of one module's functions, as they are and rewritten, by what they are known by.
 
-    Attributes:
-        by_key: the codes; two functions of one line and name, such as lambdas, in order.
+    Args:
+        sites: numbers of the sites in it.
     """
 
-    def __init__(self, code: CodeType) -> None:
-        self.by_key: dict[Key, list[CodeType]] = defaultdict(list)
-        for inner in functions_in(code):
-            self.by_key[_key(inner)].append(inner)
+    plain: dict[Key, list[CodeType]]
+    rewritten: dict[Key, list[CodeType]]
+    sites: range
 
 
 @functools.lru_cache(maxsize=256)
-def _rewritten(source: str, digest: str, module: str, file: str, written: frozenset[str]) -> tuple[Codes, Codes]:
-    tree = ast.parse(source, file)
-    plain = compile(tree, file, "exec", dont_inherit=True)
-    scopes = Scopes(tree, written)
-    rewritten = compile(Rewriter(module, scopes).visit(tree), file, "exec", dont_inherit=True)
-    return Codes(plain), Codes(rewritten)
-
-
-def rewrite(source: str, module: str, file: str, written: frozenset[str] = frozenset()) -> tuple[Codes, Codes]:
-    """Return the codes of a module as they are, and rewritten; the same source is rewritten once in a process.
+def rewrite(source: str, module: str, file: str, written: frozenset[str] = frozenset()) -> Codes:
+    """Rewrite a module; the same source is rewritten once in a process.
 
     Args:
         written: names of attributes that other modules assign on modules.
@@ -54,8 +47,19 @@ def rewrite(source: str, module: str, file: str, written: frozenset[str] = froze
     Raises:
         SyntaxError: it does not parse.
     """
-    digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
-    return _rewritten(source, digest, module, file, written)
+    tree = ast.parse(source, file)
+    plain = compile(tree, file, "exec", dont_inherit=True)
+    first = len(SITES)
+    rewritten = compile(Rewriter(module, Scopes(tree, written)).visit(tree), file, "exec", dont_inherit=True)
+    return Codes(_by_key(plain), _by_key(rewritten), range(first, len(SITES)))
+
+
+def _by_key(code: CodeType) -> dict[Key, list[CodeType]]:
+    """Sort the functions of a module; two of one line and name, such as lambdas, are in order."""
+    found: dict[Key, list[CodeType]] = defaultdict(list)
+    for inner in functions_in(code):
+        found[_key(inner)].append(inner)
+    return found
 
 
 def functions_in(code: CodeType) -> Iterator[CodeType]:
@@ -78,14 +82,13 @@ class Exchange:
         """Tell whether a function runs rewritten code."""
         return id(getattr(function, "__code__", None)) in self._rewritten
 
-    def put(self, functions: Iterable[FunctionType], codes: tuple[Codes, Codes]) -> None:
+    def put(self, functions: Iterable[FunctionType], codes: Codes) -> None:
         """Give functions of a module their rewritten code."""
-        plain, rewritten = codes
-        for found in rewritten.by_key.values():
+        for found in codes.rewritten.values():
             self._rewritten.update((id(code), code) for code in found)
         for function in functions:
             code = function.__code__
-            if id(code) not in self._rewritten and (new := _match(code, plain, rewritten)) is not None:
+            if id(code) not in self._rewritten and (new := _match(code, codes)) is not None:
                 self._before.append((function, code))
                 function.__code__ = new
 
@@ -97,11 +100,11 @@ class Exchange:
         self._rewritten.clear()
 
 
-def _match(code: CodeType, plain: Codes, rewritten: Codes) -> CodeType | None:
-    candidates = rewritten.by_key.get(_key(code), [])
+def _match(code: CodeType, codes: Codes) -> CodeType | None:
+    candidates = codes.rewritten.get(_key(code), [])
     if len(candidates) < 2:
         return candidates[0] if candidates else None
-    same = [place for place, original in enumerate(plain.by_key[_key(code)]) if original == code]
+    same = [place for place, original in enumerate(codes.plain[_key(code)]) if original == code]
     return candidates[same[0]] if same else None
 
 

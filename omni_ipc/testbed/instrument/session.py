@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -36,6 +36,7 @@ class Instrumentation:
         scenario: its own module is instrumented, too; None if it is not to be.
         modules: names of modules and packages.
         identities: the bits of all runs.
+        points: names of accesses that are points from the beginning.
 
     Attributes:
         left_out: modules of packages that could not be instrumented, and why.
@@ -46,7 +47,11 @@ class Instrumentation:
     """
 
     def __init__(
-        self, scenario: Callable[..., object] | None, modules: Collection[str], identities: Identities
+        self,
+        scenario: Callable[..., object] | None,
+        modules: Collection[str],
+        identities: Identities,
+        points: Collection[str] = (),
     ) -> None:
         found, self.left_out = find_modules(modules)
         named = {name.removesuffix(".*") for name in modules}
@@ -61,6 +66,8 @@ class Instrumentation:
         self._points = Points(self._effects, identities)
         self._kept = Kept()
         self._found: set[int] = set()
+        self._sites: dict[int, str] = {}
+        self._wanted = frozenset(points)
         self._state: State | None = None
         self.marked = bytearray()
 
@@ -82,7 +89,9 @@ class Instrumentation:
             codes = rewrite(subject.source, subject.name, subject.file, written)
             functions = [function for function in reach.functions if function.__code__.co_filename == subject.file]
             self._exchange.put(functions, codes)
+            self._sites |= SITES.names(codes.sites)
         self.marked = bytearray(len(SITES))
+        self._mark(number for number, name in self._sites.items() if name in self._wanted)
         with self._kept:
             kernel = WORLD.maker()
             assert kernel is not None
@@ -119,9 +128,16 @@ class Instrumentation:
 
         The runs before did not have them: a search that is to leave nothing out begins anew.
         """
-        for site in self._found:
-            self.marked[site] = 1
+        self._mark(self._found)
         return bool(self._found)
+
+    def points(self) -> tuple[str, ...]:
+        """Name the accesses that are points, for a replay."""
+        return tuple(name for number, name in self._sites.items() if self.marked[number])
+
+    def _mark(self, sites: Iterable[int]) -> None:
+        for site in sites:
+            self.marked[site] = 1
 
     def _knows(self, value: Any) -> bool:
         """Tell whether a function is instrumented, or a class is of an instrumented module."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -46,6 +48,18 @@ class Sites(list[Site]):
     def add(self, site: Site) -> int:
         self.append(site)
         return len(self) - 1
+
+
+    def names(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Name sites so that they are found again after an edit elsewhere: not by their lines."""
+        seen: Counter[str] = Counter()
+        names: dict[int, str] = {}
+        for number in numbers:
+            site = self[number]
+            text = f"{site.module}:{site.qualname} {site.kind.value}{' =' if site.writes else ''} {site.name}"
+            seen[text] += 1
+            names[number] = text if seen[text] == 1 else f"{text} ({seen[text]})"
+        return names
 
 
 SITES = Sites()
