@@ -9,6 +9,7 @@ naming.py       names of callbacks and tasks, and where they wait
 refusals.py     what a loop cannot do: whatever waits for the world outside
 """
 
+from omni_ipc.testbed.loops import states  # noqa: F401 - looks into loops from now on
 from omni_ipc.testbed.loops.loop import ControlledLoop
 from omni_ipc.testbed.loops.registry import pending_tasks
 

@@ -56,6 +56,7 @@ _ENGINE = tuple(
         "tasks",
     )
 )
+_NO_STATE_FRAMES = (*_ENGINE, f"{__name__.rpartition('.')[0].rpartition('.')[0]}.loops.turning")
 _NO_STATE_ROOMS = (*_ENGINE, "logging", "greenlet")  # what they keep is none of the scenario's
 _NAMES = ("_maker", "_number", "bit", "kernel")  # of a controlled object; its place tells it, too
 
@@ -120,7 +121,7 @@ class _Walk:
         self.tokens.append(operation.action if operation is not None else None)
         frame = task.frame()
         while frame is not None:
-            if not frame.f_globals.get("__name__", "").startswith(_ENGINE):
+            if not frame.f_globals.get("__name__", "").startswith(_NO_STATE_FRAMES):
                 self._frame(frame)
                 if _is_in_loop(frame):
                     self.hidden.add(task.index)
@@ -162,13 +163,14 @@ class _Walk:
             self._todo.append(value)
 
     def _look_into(self, value: Any) -> None:
-        parts: list[object] = list(_members(value))
-        for kind, look in _LOOKS.items():
+        whole = next((look for kind, look in WHOLE.items() if isinstance(value, kind)), None)
+        parts = list(_members(value)) if whole is None else whole(value)
+        for kind, look in () if whole is not None else _LOOKS.items():
             if isinstance(value, kind):
                 parts += look(value)
                 break
         else:
-            if not parts and not _is_empty(value):
+            if whole is None and not parts and not _is_empty(value):
                 raise _Unknown
         self._kept.append(parts)
         self.tokens.append(len(parts))
@@ -240,6 +242,8 @@ _LOOKS: dict[type, Callable[[Any], list[object]]] = {
     datetime.timedelta: lambda value: [repr(value)],
     decimal.Decimal: lambda value: [repr(value)],
 }
+WHOLE: dict[type, Callable[[Any], list[object]]] = {}
+"""Class -> what tells all of the state of its objects, in place of their attributes; other rooms add theirs."""
 _CONTAINERS = (list, tuple, deque, dict, set, frozenset, bytearray)
 
 
