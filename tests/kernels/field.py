@@ -28,6 +28,7 @@ def _world(scenario: str, defect: str | None = None) -> Callable[[ControlledRunt
         described.world(rt, parts).run()
 
     run.__name__ = defect or scenario
+    run.__doc__ = DEFECTS[defect].summary if defect else None
     return run
 
 

@@ -7,8 +7,7 @@ import threading
 import pytest
 
 from omni_ipc.records import Verdict
-from omni_ipc.testbed import replay
-from tests.kernels import exploring
+from tests.kernels import exploring, table
 from tests.kernels.kernel import Kernel
 from tests.kernels.registry import KERNELS, PLAIN
 
@@ -19,20 +18,24 @@ def named(kernel: Kernel) -> str:
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=named)
 def test_the_fault_of_a_kernel_is_found_and_it_is_the_one_meant(kernel: Kernel) -> None:
-    """Not a miss, and no other failure in its place; and what is found replays."""
-    report = exploring.run(kernel)
+    """Not a miss, and no other failure in its place; and it can be had again."""
+    report = exploring.fault_of(kernel)
     assert report.verdict is Verdict.VIOLATED, report.reason
     assert exploring.is_as_meant(kernel, report), report.failure
-    assert report.trace is not None
-    again = replay(kernel.scenario, report.trace)
-    assert again.failure == report.failure
+    assert exploring.again(kernel, report).failure == report.failure
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=named)
 def test_the_twin_of_a_kernel_holds(kernel: Kernel) -> None:
     """No false alarm: every order of what conflicts was run, and none failed."""
-    report = exploring.run(kernel, fixed=True)
+    report = exploring.twin_of(kernel)
     assert report.verdict is Verdict.HOLDS, report.reason
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=named)
+def test_the_table_of_the_documents_says_what_a_run_says(kernel: Kernel) -> None:
+    """Verdicts are those of this code: python -m tests.kernels.table writes them."""
+    assert table.committed()[kernel.name] == table.line(kernel).verdicts
 
 
 def test_the_kernels_are_as_many_as_they_are_to_be() -> None:
@@ -43,6 +46,7 @@ def test_the_kernels_are_as_many_as_they_are_to_be() -> None:
     assert families.count("goker") >= 20
     assert families.count("asyncio_threads") >= 6
     assert families.count("field") == 6
+    assert list(table.committed()) == [kernel.name for kernel in KERNELS]
 
 
 @pytest.mark.parametrize("kernel", [kernel for kernel in PLAIN if kernel.name != "timed_out_get"], ids=named)
