@@ -228,6 +228,8 @@ class Report(msgspec.Struct, frozen=True):
     failure: Failure | None = None
     trace: Trace | None = None  # of the failure, shrunk
     memory: MemoryOrder = MemoryOrder.SC
+    searched_s: float = 0.0  # of the seconds, those until the failing schedule: the others confirm, shrink and explain
+    begun_anew: int = 0  # schedules more, before the points were known that the others have
 
 
 def _lines(document: Mapping[str, Any]) -> bytes:

@@ -83,6 +83,7 @@ class Search:
         self._budget = budget
         self._progress = progress
         self._told = 0.0
+        self._searched_s = 0.0
         self._is_complete = False  # the reduction was given up
 
     def report(self) -> Report:
@@ -118,8 +119,8 @@ class Search:
 
     def _begins_anew(self) -> bool:
         """Begin anew if the last run has shown that the strategy was blind to something, and tell whether it has."""
-        instrumentation, strategy = self.runner.instrumentation, self.strategy
-        if instrumentation is not None and instrumentation.refine():
+        strategy = self.strategy
+        if self.runner.refine():
             strategy = self._make_strategy()
         if strategy.reduces and self.runner.sharing:
             self._is_complete = True
@@ -153,6 +154,7 @@ class Search:
 
     def _explain(self, run: Run, failure: Failure) -> Report:
         """Confirm a failure by running its schedule twice more, and shrink it."""
+        self._searched_s = self.tally.earlier_s + self.tally.elapsed_s
         first, second = self.runner.record(run.order), self.runner.record(run.order)
         if first.failure is None or first.failure != second.failure or shape(first.failure) != shape(failure):
             raise unrepeatable(
@@ -179,6 +181,7 @@ class Search:
         )
 
     def _report(self, verdict: Verdict, reason: str, trace: Trace | None = None) -> Report:
+        seconds = self.tally.earlier_s + self.tally.elapsed_s
         return Report(
             scenario=self._subject.scenario,
             verdict=verdict,
@@ -187,11 +190,13 @@ class Search:
             schedules=self.tally.schedules,
             steps=self.tally.steps,
             traces=self.tally.traces(self.strategy),
-            seconds=self.tally.earlier_s + self.tally.elapsed_s,
+            seconds=seconds,
             outcomes=tuple(sorted(self.tally.outcomes)),
             failure=None if trace is None else trace.failure,
             trace=trace,
             memory=self._subject.memory,
+            searched_s=self._searched_s or seconds,
+            begun_anew=self.tally.forgotten,
         )
 
     def _bound(self) -> str:

@@ -39,17 +39,20 @@ class Tally:
         outcomes: distinct values that the scenario returned, as text.
         curtailed: bounds that left out continuations of runs, in words.
         earlier_s: seconds spent before this process took over.
+        forgotten: runs that are not counted, because the search began anew.
     """
 
-    _KEPT = ("schedules", "steps", "_whole", "_signatures", "outcomes", "curtailed")
+    _KEPT = ("schedules", "steps", "_whole", "_signatures", "outcomes", "curtailed", "forgotten")
 
     def __init__(self) -> None:
         self.began = perf_counter()
         self.earlier_s = 0.0
+        self.schedules = self.forgotten = 0
         self.forget()
 
     def forget(self) -> None:
         """Begin anew, but for the time."""
+        self.forgotten += self.schedules
         self.schedules = self.steps = self._whole = 0
         self._signatures: set[int] = set()
         self.outcomes: set[str] = set()
