@@ -88,7 +88,7 @@ class Output:
 def progress(description: str) -> Iterator[ShowProgress]:
     """Show a line of progress on standard error, if that is a terminal; it vanishes at the end."""
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(
         *columns,
         console=console,
@@ -101,12 +101,12 @@ def progress(description: str) -> Iterator[ShowProgress]:
 
 
 def table(titles: Sequence[str], lines: Sequence[Sequence[RenderableType]]) -> Table:
-    """Lay out a list, a line each."""
+    """Lay out a list, a line each; a string is shown as it is: "omni-ipc[bench]" has no markup in it."""
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title in titles:
-        grid.add_column(title, overflow="fold")
+        grid.add_column(Text(title), overflow="fold")
     for cells in lines:
-        grid.add_row(*cells)
+        grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
     return grid
 
 
