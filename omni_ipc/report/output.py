@@ -88,7 +88,8 @@ class Output:
 def progress(description: str) -> Iterator[ShowProgress]:
     """Show a line of progress on standard error, if that is a terminal; it vanishes at the end."""
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    what = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), BarColumn(bar_width=24), what, TimeElapsedColumn())
     with Progress(
         *columns,
         console=console,
