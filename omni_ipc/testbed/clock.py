@@ -21,6 +21,22 @@ _STRETCH = 1.1  # how late, in relation to the spell, timers may fire in a quiet
 _UNSTRETCHED = 10  # rounds of a spell in which timers are on time
 
 
+class Spin:
+    """How a task reads the clock over and over.
+
+    Attributes:
+        seen: the time that it read last.
+        reads: how often it read that.
+        began: when it read it for the first time without having waited for anything else since.
+    """
+
+    __slots__ = ("began", "reads", "seen")
+
+    def __init__(self, now: float) -> None:
+        self.seen = self.began = now
+        self.reads = 0
+
+
 class Clock:
     """The time of one run.
 
@@ -30,9 +46,21 @@ class Clock:
         quiet_rounds: jumps since the last step that told anybody anything.
         quiet_since: number of steps that had been taken when the quiet spell began.
         reads, read_depth: how often the clock was read in which step, by whoever reads it.
+        spins: by index of the task, how it reads the clock over and over.
     """
 
-    __slots__ = ("_began", "_fired", "_seen", "is_quiet", "now", "quiet_rounds", "quiet_since", "read_depth", "reads")
+    __slots__ = (
+        "_began",
+        "_fired",
+        "_seen",
+        "is_quiet",
+        "now",
+        "quiet_rounds",
+        "quiet_since",
+        "read_depth",
+        "reads",
+        "spins",
+    )
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -40,6 +68,7 @@ class Clock:
         self.quiet_rounds = 0
         self.quiet_since = 0
         self.reads = self.read_depth = 0
+        self.spins: dict[int, Spin] = {}
         self._began = 0.0
         self._seen = 0
         self._fired: set[int] = set()

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+CLEARED_EVENTS = "event.clear"
+"""Events are cleared: a wait is two steps, as who sleeps is woken by an event that is set for a moment."""
+COUNTED_THREADS = "threading.enumerate"
+"""Threads are counted: their starts and ends are told apart."""
+DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS})
+
 
 class Identities(dict[Hashable, int]):
     """Gives each key a bit of its own, for good.
@@ -13,11 +19,25 @@ class Identities(dict[Hashable, int]):
 
     Attributes:
         spans: bits of all words of a span of memory, once they have been put together.
+        distinctions: what is told apart by steps of its own, because some run has shown that it matters.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.spans: dict[Hashable, int] = {}
+        self.distinctions: set[str] = set()
+        self._met: set[str] = set()
+
+    def meet(self, distinction: str) -> bool:
+        """Note that something matters, for the runs to come, and tell whether it is told apart already."""
+        self._met.add(distinction)
+        return distinction in self.distinctions
+
+    def refine(self) -> bool:
+        """From now on tell apart what was met, and tell whether there is anything new."""
+        new = not self._met <= self.distinctions
+        self.distinctions |= self._met
+        return new
 
     def __missing__(self, key: Hashable) -> int:
         bit = self[key] = 1 << len(self)

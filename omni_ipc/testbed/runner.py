@@ -11,7 +11,7 @@ from omni_ipc.errors import UsageError
 from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed.buffering import BufferingKernel
 from omni_ipc.testbed.faults.kernel import Fault, FaultingKernel
-from omni_ipc.testbed.identity import Identities
+from omni_ipc.testbed.identity import DISTINCTIONS, Identities
 from omni_ipc.testbed.instrument.session import Instrumentation
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.recorder import Recorder
@@ -38,6 +38,7 @@ class Runner:
         points: accesses that are points from the beginning, as `points()` names them.
 
     Attributes:
+        identities: bits of what runs have met.
         sharing: what was found so far.
         instrumentation: of modules whose shared state has points.
     """
@@ -61,7 +62,8 @@ class Runner:
         self._memory = memory
         self._faults = tuple(faults)
         self._pool = Pool()
-        self._identities = Identities()
+        self.identities = Identities()
+        self.identities.distinctions |= DISTINCTIONS.intersection(points)
         self._guard = Guard(scenario)
         self._declared = declared
         self.sharing = Sharing(scenario)
@@ -69,7 +71,7 @@ class Runner:
         self.instrument = tuple(instrument)
         if instrument or not self._takes_runtime:
             home = None if self._takes_runtime else scenario
-            self.instrumentation = Instrumentation(home, instrument, self._identities, points)
+            self.instrumentation = Instrumentation(home, instrument, self.identities, points)
 
     def __enter__(self) -> Runner:
         self._guard.__enter__()
@@ -92,7 +94,7 @@ class Runner:
     def begin(self, chooser: Chooser, prefix: Sequence[int] = ()) -> tuple[Kernel, ControlledRuntime]:
         """Make the world of a run, without starting it."""
         kernel = self._make()(
-            chooser, pool=self._pool, identities=self._identities, limit=self._max_steps, prefix=prefix
+            chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix
         )
         return kernel, ControlledRuntime(kernel, self._transparent, None if self._declared else self.sharing)
 
@@ -154,8 +156,17 @@ class Runner:
         return run
 
     def points(self) -> tuple[str, ...]:
-        """Name the accesses of instrumented code that are points."""
-        return () if self.instrumentation is None else self.instrumentation.points()
+        """Name the accesses of instrumented code that are points, and what else is told apart by steps of its own."""
+        distinctions = tuple(sorted(self.identities.distinctions))
+        return distinctions if self.instrumentation is None else (*distinctions, *self.instrumentation.points())
+
+    def refine(self) -> bool:
+        """Make steps of what the last run has shown to matter, and tell whether there is anything new.
+
+        The runs before did not have them: a search that is to leave nothing out begins anew.
+        """
+        is_finer = self.identities.refine()
+        return (self.instrumentation is not None and self.instrumentation.refine()) or is_finer
 
     def record(self, prefix: Sequence[int]) -> Run:
         """Run one schedule again, in the default order after ``prefix``, and put its steps into words."""

@@ -17,7 +17,7 @@ from omni_ipc.testbed.objects.buffered_words import BufferedWords
 from omni_ipc.testbed.objects.condition import ControlledCondition
 from omni_ipc.testbed.objects.event import ControlledEvent
 from omni_ipc.testbed.objects.future import ControlledFuture
-from omni_ipc.testbed.objects.lock import ControlledLock
+from omni_ipc.testbed.objects.lock import ControlledLock, PlainLock
 from omni_ipc.testbed.objects.memory import Memories
 from omni_ipc.testbed.objects.process import ControlledProcess
 from omni_ipc.testbed.objects.queue import ControlledQueue
@@ -49,6 +49,7 @@ class ControlledRuntime:
         self._transparent = frozenset(transparent)
         self._memories = Memories()
         self._watches: list[Watch] = []
+        self._processes: dict[str, ControlledProcess] = {}
 
     def spawn(self, fn: Callable[..., object], *args: object, name: str) -> ControlledTask:
         """Start ``fn(*args)`` as a task, in a step of the parent; it runs up to its own first point.
@@ -60,7 +61,13 @@ class ControlledRuntime:
 
     def process(self, name: str) -> ControlledProcess:
         """Make a process of tasks, which a fault may kill all at once."""
-        return ControlledProcess(self._kernel, name, self._spawn)
+        process = self._processes[name] = ControlledProcess(self._kernel, name, self._spawn)
+        return process
+
+    def this_process(self) -> ControlledProcess | None:
+        """Return the process that the current task belongs to; None is the one of the scenario itself."""
+        group = self._kernel.current.group
+        return None if group is None else self._processes.get(group.name)
 
     def fault(self, name: str) -> bool:
         """Tell whether a fault of that name happens here; a point only if `faults.Hook` makes it possible."""
@@ -81,7 +88,7 @@ class ControlledRuntime:
         return ControlledTask(kernel, kernel.perform(Operation("task.spawn", None, launch, extra={"task": name})))
 
     def lock(self) -> ControlledLock:
-        return ControlledLock(self._kernel)
+        return PlainLock(self._kernel)
 
     def rlock(self) -> ControlledRLock:
         return ControlledRLock(self._kernel)

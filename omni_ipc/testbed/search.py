@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
@@ -64,6 +65,7 @@ class Search:
     Args:
         make_strategy: makes a fresh one.
         progress: called from time to time.
+        between: called between two runs.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Search:
         make_strategy: Callable[[], Strategy],
         budget: Budget,
         progress: Callable[[Progress], None] | None = None,
+        between: Callable[[Search], None] = _nothing,
     ) -> None:
         self.runner = runner
         self.tally = Tally()
@@ -82,6 +85,7 @@ class Search:
         self._make_strategy = make_strategy
         self._budget = budget
         self._progress = progress
+        self._between = between
         self._told = 0.0
         self._searched_s = 0.0
         self._is_complete = False  # the reduction was given up
@@ -94,8 +98,10 @@ class Search:
             return self._report(Verdict.INCONCLUSIVE, str(error))
 
     def _search(self) -> Report:
-        while (prefix := self.strategy.next_prefix()) is not None:
-            if self._budget.is_spent(self.tally):
+        while True:
+            self._between(self)
+            prefix = None
+            if self._budget.is_spent(self.tally) or (prefix := self.strategy.next_prefix()) is None:
                 break
             run = self.runner.run(self.strategy, prefix)
             new = self.tally.add(run, self.strategy)
@@ -110,25 +116,46 @@ class Search:
                 f"No schedule has come to an end: {'; '.join(sorted(self.tally.curtailed))}. "
                 "Let loops wait for what they need, or raise max_steps if the scenario is only long."
             )
-        if prefix is not None or not self.strategy.exhausted:
+        if not self.strategy.exhausted:
             return self._report(Verdict.BOUNDED, self._bound())
         claim = self.strategy.summary() + self._subject.under() + self._sharing()
         if self.tally.curtailed:
             return self._report(Verdict.BOUNDED, f"{claim}; {'; '.join(sorted(self.tally.curtailed))}")
         return self._report(Verdict.HOLDS, claim)
 
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs to go on, in plain values, between two runs."""
+        return {
+            "tally": self.tally.state(),
+            "strategy": self.strategy.state(),
+            "complete": self._is_complete,
+            "identities": list(self.runner.identities),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state, before the first run."""
+        for key in state["identities"]:
+            _ = self.runner.identities[key]
+        if state["complete"]:
+            self._leave_nothing_out()
+        self.strategy.restore(state["strategy"])
+        self.tally.restore(state["tally"])
+
+    def _leave_nothing_out(self) -> None:
+        self._is_complete = True
+        self.strategy = self.strategy.unreduced()
+        self.strategy.allot(self._budget.runs, self._budget.seconds)
+
     def _begins_anew(self) -> bool:
         """Begin anew if the last run has shown that the strategy was blind to something, and tell whether it has."""
-        strategy = self.strategy
+        before = self.strategy
         if self.runner.refine():
-            strategy = self._make_strategy()
-        if strategy.reduces and self.runner.sharing:
-            self._is_complete = True
-            strategy = strategy.unreduced()
-        if strategy is self.strategy:
+            self.strategy = self._make_strategy()
+            self.strategy.allot(self._budget.runs, self._budget.seconds)
+        if self.strategy.reduces and self.runner.sharing:
+            self._leave_nothing_out()
+        if self.strategy is before:
             return False
-        strategy.allot(self._budget.runs, self._budget.seconds)
-        self.strategy = strategy
         self.tally.forget()
         return True
 
@@ -210,3 +237,7 @@ class Search:
         if not self._is_complete:
             return ""
         return f"; none was left out, because tasks share {self.runner.sharing}, which nobody watches"
+
+
+def _nothing(search: Search) -> None:
+    return None

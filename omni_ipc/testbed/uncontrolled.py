@@ -93,6 +93,7 @@ class _Process:
             WORLD.guards.append(guard)
         if len(WORLD.guards) > 1:
             return
+        WORLD.hook = threading.excepthook
         for redirect in (*REDIRECTS, *LOOP_REDIRECTS):
             self._replace(redirect.owner, redirect.name, redirect.by)
         self._undo += sealed.patch()

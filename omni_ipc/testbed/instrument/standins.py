@@ -10,7 +10,7 @@ from typing import Any
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.condition import ControlledCondition
 from omni_ipc.testbed.objects.event import ControlledEvent
-from omni_ipc.testbed.objects.lock import ControlledLock
+from omni_ipc.testbed.objects.lock import PlainLock
 from omni_ipc.testbed.objects.queue import ControlledQueue
 from omni_ipc.testbed.objects.rlock import ControlledRLock
 from omni_ipc.testbed.objects.semaphore import ControlledBoundedSemaphore, ControlledSemaphore
@@ -25,7 +25,7 @@ def _event(kernel: Kernel, event: threading.Event, of: Callable[[Any], Any]) -> 
 
 
 _MAKERS: dict[type, Maker] = {
-    type(threading.Lock()): lambda kernel, lock, of: ControlledLock(kernel),
+    type(threading.Lock()): lambda kernel, lock, of: PlainLock(kernel),
     type(threading.RLock()): lambda kernel, lock, of: ControlledRLock(kernel),
     threading.Condition: lambda kernel, condition, of: ControlledCondition(kernel, of(condition._lock)),
     threading.Event: _event,

@@ -108,9 +108,6 @@ class ControlledFuture(Future[Any], Controlled):
         """Tell whether `wait` and `as_completed` count it as done: one that was just cancelled is not yet."""
         return self._state in (NOTIFIED, FINISHED)
 
-    def has_failed(self) -> bool:
-        return self._exception is not None
-
     def _await(self, action: str, timeout: float | None) -> BaseException | None:
         """Wait until the future is settled, and return its error."""
         self.kernel.perform_within(Reading(action, self, _nothing, self._is_done, _raise_timeout), timeout)

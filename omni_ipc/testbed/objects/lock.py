@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from _thread import LockType, allocate_lock
 from collections.abc import Callable
+from threading import TIMEOUT_MAX
 from types import TracebackType
 
 from omni_ipc.testbed.kernel import Kernel
@@ -12,7 +14,7 @@ from omni_ipc.testbed.tasks import Task
 
 
 class ControlledLock(Controlled):
-    """A lock that may be released by any task.
+    """What all locks share.
 
     Attributes:
         owner: the task that took it.
@@ -31,10 +33,8 @@ class ControlledLock(Controlled):
         self.scoped = False
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        if timeout < 0 and timeout != -1:
-            raise ValueError("timeout value must be a non-negative number")
-        if not blocking and timeout != -1:
-            raise ValueError("can't specify a timeout for a non-blocking call")
+        if timeout != -1 and not (blocking and isinstance(timeout, (int, float)) and 0 <= timeout <= TIMEOUT_MAX):
+            allocate_lock().acquire(blocking, timeout)  # tells in its own words what is wrong
         operation = Acquiring(self.acquiring, self, self.take, self.chance(), _missed)
         limit = None if timeout == -1 else timeout
         return bool(self.kernel.perform_within(operation, limit if blocking else 0.0))
@@ -110,6 +110,15 @@ class ControlledLock(Controlled):
 
     def holder(self) -> Task | None:
         return self.owner
+
+
+class PlainLock(ControlledLock):
+    """A lock that may be released by any task."""
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        """Pass for the original where somebody asks whether it is one."""
+        return LockType
 
 
 class Acquiring(Owning):

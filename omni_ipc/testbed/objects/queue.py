@@ -152,9 +152,15 @@ class ControlledQueue(queue.Queue[Any], Controlled):
 class ControlledLifoQueue(queue.LifoQueue[Any], ControlledQueue):
     """A queue that gives back first what was put last."""
 
+    def __init__(self, kernel: Kernel, maxsize: int = 0) -> None:
+        ControlledQueue.__init__(self, kernel, maxsize)
+
 
 class ControlledPriorityQueue(queue.PriorityQueue[Any], ControlledQueue):
     """A queue that gives back the least first."""
+
+    def __init__(self, kernel: Kernel, maxsize: int = 0) -> None:
+        ControlledQueue.__init__(self, kernel, maxsize)
 
 
 class _Mutex(ControlledLock):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from omni_ipc.testbed.clock import Spin
 from omni_ipc.testbed.failures import describe_clock_loop
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Operation
@@ -12,6 +13,9 @@ EPOCH_S = 1_600_000_000  # what the wall clock shows when a run begins: 2020-09-
 _MOMENT_S = 1e-9
 _READS = 100_000  # of one step, after which it is taken to wait for a time that cannot come
 _NS = 10**9
+_PATIENT_READS = 100  # of one time by one task, before it counts as waiting
+_GLANCE_S = 1e-3
+_STRETCH = 0.1  # how long a wait may be in relation to all that the task has waited so
 
 
 def read(kernel: Kernel) -> float:
@@ -25,14 +29,36 @@ def read(kernel: Kernel) -> float:
     return kernel.now()
 
 
+def look(kernel: Kernel) -> float:
+    """Return virtual seconds since the run began, to code that may wait for a time by looking again and again.
+
+    Points: once it has looked often enough; then it waits a little, as if it had slept, and longer each time.
+    """
+    now = read(kernel)
+    task = kernel.current
+    spin = kernel.clock.spins.get(task.index)
+    if spin is None:
+        spin = kernel.clock.spins[task.index] = Spin(now)
+    if spin.seen != now:
+        spin.seen = spin.began = now
+        spin.reads = 0
+    spin.reads += 1
+    if spin.reads < _PATIENT_READS or task.atomic:
+        return now
+    sleep(kernel, max(_GLANCE_S, (now - spin.began) * _STRETCH))
+    spin.seen = kernel.clock.now
+    spin.reads = 0
+    return read(kernel)
+
+
 def read_ns(kernel: Kernel) -> int:
     """Return virtual nanoseconds since the run began."""
-    return round(read(kernel) * _NS)
+    return round(look(kernel) * _NS)
 
 
 def read_wall(kernel: Kernel) -> float:
     """Return virtual seconds since 1970."""
-    return EPOCH_S + read(kernel)
+    return EPOCH_S + look(kernel)
 
 
 def read_wall_ns(kernel: Kernel) -> int:
@@ -66,7 +92,7 @@ def _not_yet() -> bool:
 
 def clock_gettime(kernel: Kernel, clock_id: int, /) -> float:
     """Read the clock of the wall, or any other one."""
-    return read_wall(kernel) if clock_id == time.CLOCK_REALTIME else read(kernel)
+    return read_wall(kernel) if clock_id == time.CLOCK_REALTIME else look(kernel)
 
 
 def clock_gettime_ns(kernel: Kernel, clock_id: int, /) -> int:

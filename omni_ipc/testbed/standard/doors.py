@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import GenericAlias
 from typing import Any
 
 from omni_ipc.testbed.standard.world import WORLD, asks
@@ -26,7 +27,11 @@ class Door:
         kernel = WORLD.maker()
         if kernel is None or not asks(sys._getframe(1)):
             return self._original(*args, **options)
-        return self._make(kernel, *args, **options)
+        try:
+            return self._make(kernel, *args, **options)
+        except TypeError:
+            self._original(*args, **options)  # tells in its own words what is wrong with its arguments
+            raise
 
     def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance, (self._original, self._base)) or type(instance) is self._make
@@ -41,7 +46,7 @@ class Door:
         return getattr(self._original, name)
 
     def __getitem__(self, item: Any) -> Any:
-        return self._original[item]  # type: ignore[index]
+        return GenericAlias(self, item)  # type: ignore[arg-type]
 
     def __or__(self, other: Any) -> Any:
         return self._original | other

@@ -45,6 +45,9 @@ class ControlledLocal:
         object.__delattr__(self, name)
 
 
+ControlledLocal.__name__ = "_thread._local"  # as messages name it
+
+
 def make(_kernel: Kernel, *args: Any, **options: Any) -> ControlledLocal:
     """Make one as `threading.local` does."""
     return ControlledLocal(*args, **options)

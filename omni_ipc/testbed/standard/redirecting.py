@@ -62,7 +62,11 @@ def _led_to(function: Method, which: Callable[[], Any], may: Callable[[Any], boo
             kernel = which()
             if kernel is None or not may(sys._getframe(1)):
                 return original(*args, **options)
-            return function(kernel, *args, **options)
+            try:
+                return function(kernel, *args, **options)
+            except TypeError:
+                original(*args, **options)  # tells in its own words what is wrong with its arguments
+                raise
 
         return redirected
 

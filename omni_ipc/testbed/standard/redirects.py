@@ -17,7 +17,7 @@ from typing import Any
 from omni_ipc.testbed.objects.condition import ControlledCondition
 from omni_ipc.testbed.objects.event import ControlledEvent
 from omni_ipc.testbed.objects.future import ControlledFuture
-from omni_ipc.testbed.objects.lock import ControlledLock
+from omni_ipc.testbed.objects.lock import ControlledLock, PlainLock
 from omni_ipc.testbed.objects.queue import ControlledLifoQueue, ControlledPriorityQueue, ControlledQueue
 from omni_ipc.testbed.objects.rlock import ControlledRLock
 from omni_ipc.testbed.objects.semaphore import ControlledBoundedSemaphore, ControlledSemaphore
@@ -58,9 +58,9 @@ def _waits(owner: Any, **functions: Callable[..., Any]) -> Iterator[Redirect]:
 
 
 REDIRECTS: tuple[Redirect, ...] = (
-    *makers(threading, Lock=ControlledLock, _allocate_lock=ControlledLock, RLock=ControlledRLock),
+    *makers(threading, Lock=PlainLock, _allocate_lock=PlainLock, RLock=ControlledRLock),
     *makers(functools, RLock=ControlledRLock),
-    *makers(_thread, allocate_lock=ControlledLock, allocate=ControlledLock, RLock=ControlledRLock),
+    *makers(_thread, allocate_lock=PlainLock, allocate=PlainLock, RLock=ControlledRLock),
     turns(threading.Condition, ControlledCondition, unless=_has_a_lock_of_its_own),
     Redirect(threading.Condition, "wait", tell_if_real("a real condition", lambda condition: condition._lock)),
     Redirect(threading.Condition, "notify", tell_if_real("a real condition", lambda condition: condition._lock)),
@@ -80,10 +80,10 @@ REDIRECTS: tuple[Redirect, ...] = (
     *answers(_thread, get_ident=threads.identify_current, get_native_id=threads.identify_current),
     *answers(_threading_local, current_thread=threads.current),
     *calls(time, sleep=clock.sleep, clock_gettime=clock.clock_gettime, clock_gettime_ns=clock.clock_gettime_ns),
-    *calls(time, monotonic=clock.read, perf_counter=clock.read, time=clock.read_wall),
+    *calls(time, monotonic=clock.look, perf_counter=clock.look, time=clock.read_wall),
     *calls(time, monotonic_ns=clock.read_ns, perf_counter_ns=clock.read_ns, time_ns=clock.read_wall_ns),
-    *calls(threading, _time=clock.read),
-    *calls(queue, time=clock.read),
+    *calls(threading, _time=clock.look),
+    *calls(queue, time=clock.look),
     turns(queue.Queue, ControlledQueue),
     turns(queue.LifoQueue, ControlledLifoQueue),
     turns(queue.PriorityQueue, ControlledPriorityQueue),

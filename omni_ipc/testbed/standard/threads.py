@@ -22,8 +22,6 @@ from omni_ipc.testbed.where import locate
 
 Method = Callable[..., Any]
 
-_DEFAULT_HOOK = threading.excepthook
-
 
 class Life:
     """What becomes of a thread object in a run.
@@ -76,7 +74,7 @@ def _life(thread: threading.Thread) -> Life | None:
     if isinstance(life, Life):
         return life
     kernel = running()
-    if kernel is not None and asks(sys._getframe(2)):
+    if kernel is not None and life is not None and asks(sys._getframe(2)):
         kernel.stop(
             Inconclusive(
                 f"Task '{kernel.current.name}' used thread '{thread.name}', which was made before the run, at "
@@ -112,8 +110,6 @@ def start(original: Method) -> Method:
         life = _life(self)
         if life is None:
             return original(self)  # type: ignore[no-any-return]
-        if not self._initialized:  # type: ignore[attr-defined]
-            raise RuntimeError("thread.__init__() not called")
         kernel = life.kernel
         kernel.perform(Operation("thread.start", life, lambda: _launch(kernel, life)))
         return None
@@ -154,11 +150,14 @@ def _run(life: Life) -> None:
     life.thread._ident = life.thread._native_id = identify(life.task)  # type: ignore[attr-defined]
     try:
         life.thread.run()
-    except (SystemExit, RunEnded) as end:
-        if isinstance(end, RunEnded):
-            raise
+    except RunEnded:
+        raise
     except BaseException as error:
-        if threading.excepthook is _DEFAULT_HOOK or life.kernel.over:
+        if life.kernel.over:
+            raise
+        if threading.excepthook is WORLD.hook:
+            if isinstance(error, SystemExit):
+                return
             raise
         threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, life.thread)))
     finally:
@@ -172,8 +171,6 @@ def join(original: Method) -> Method:
         life = _life(self)
         if life is None:
             return original(self, timeout)  # type: ignore[no-any-return]
-        if not self._initialized:  # type: ignore[attr-defined]
-            raise RuntimeError("Thread.__init__() not called")
         if life.task is None:
             raise RuntimeError("cannot join thread before it is started")
         if life.task is life.kernel.current:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import threading
 from pathlib import PurePath
 from threading import get_ident
 from types import FrameType
@@ -35,15 +36,17 @@ class World:
         guards: innermost last.
         thread: in which they are.
         imports: modules that are being imported: with each, the kernel that has what they make, and the task if any.
+        hook: what is told of exceptions in threads, unless code under test has set one of its own.
         handing_over: somebody else's signal handler runs, and is no code under test.
     """
 
-    __slots__ = ("guards", "handing_over", "imports", "thread")
+    __slots__ = ("guards", "handing_over", "hook", "imports", "thread")
 
     def __init__(self) -> None:
         self.guards: list[Guarding] = []
         self.thread = 0
         self.imports: list[tuple[Kernel, Task | None]] = []
+        self.hook: object = threading.excepthook
         self.handing_over = False
 
     def running(self) -> Kernel | None:
