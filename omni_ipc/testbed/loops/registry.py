@@ -90,9 +90,10 @@ class Loops:
         kernel = self._kernel
         events._set_running_loop(self._running[kernel.outside.index])
         if kernel.failure is None and kernel.escape is None and not kernel.pruned:
+            loops = [loop for loop in self.all if loop.get_exception_handler() is None]
             kernel.failure = describe_leftovers(
-                [task for loop in self.all for task in loop.pending_tasks()],
-                [future for loop in self.all for future in loop.unretrieved()],
+                [task for loop in loops for task in loop.pending_tasks()],
+                [future for loop in loops for future in loop.unretrieved()],
             )
         for loop in self.all:
             loop.abandon()
