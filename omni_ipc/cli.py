@@ -29,12 +29,14 @@ import typer
 from rich.text import Text
 
 from omni_ipc import __version__
-from omni_ipc.records import Trace, Verdict
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Origin, Trace, Verdict
 from omni_ipc.report.endings import ExitCode, ending_of
 from omni_ipc.report.output import Output, progress, survive_readers, table
+from omni_ipc.report.perfetto import write_events
 from omni_ipc.report.plain import cut, neutral
-from omni_ipc.report.targets import require_folder
-from omni_ipc.report.text import counted, explain, heading, render
+from omni_ipc.report.targets import require_file, require_folder
+from omni_ipc.report.text import counted, heading, render, tell
 from omni_ipc.report.verdicts import effort, passed, sign, verdict_lines
 
 app = typer.Typer(
@@ -166,15 +168,21 @@ def explore(
     timers: Annotated[
         str, typer.Option(help="When timeouts fire: virtual (if nobody can go on) or explored (also before).")
     ] = "virtual",
-    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to save the trace of a failure.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to save the trace of a failure; default: .omni_ipc.")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Do not run first the failures that were saved in .omni_ipc before.")
+    ] = False,
     json: Json = None,
 ) -> int:
     """Run a scenario under schedule after schedule, until one fails or none is left."""
+    from omni_ipc.testbed import saved
+    from omni_ipc.testbed.explain import explain
     from omni_ipc.workflows.exploring import explore_scenario
 
     out = Output(json)
-    if save is not None:
-        require_folder(save)
+    require_folder(save or saved.FOLDER)
     with progress(f"exploring {scenario}") as show_progress:
         report = explore_scenario(
             scenario,
@@ -186,6 +194,7 @@ def explore(
             memory=memory,
             faults=fault or (),
             timers=timers,
+            first=() if fresh else saved.for_scenario(scenario, defect=defect, memory=memory),
             progress=lambda now: show_progress(
                 f"{counted(now.schedules, 'schedule')} of {scenario}", now.schedules, runs
             ),
@@ -194,13 +203,13 @@ def explore(
     reason = report.reason.removesuffix(f": {report.failure}")  # it is told below
     out.say(verdict_lines(_named(scenario, defect), report.verdict, reason, effort(report)))
     if report.trace:
-        out.say("", render(report.trace, width=out.width))
+        out.say("", render(explain(report.trace), width=out.width))
     elif report.failure:
-        out.say("", explain(report.failure))
-    if report.trace and save:
-        saved = _save(report.trace, save)
-        command = ["omni-ipc", "replay", str(saved), *(["--defect", defect] if defect else [])]
-        out.say("", f"replay it: {shlex.join(command)}")
+        out.say("", tell(report.failure))
+    if report.trace:
+        path = _save(report.trace, save) if save else saved.save(report.trace)
+        out.say("", f"replay it: {_replay_command(report.trace, path)}")
+        out.say(f"look at it: {shlex.join(['omni-ipc', 'show', str(path), '--html', f'{path.stem}.html'])}")
     out.write("explore", code, report)
     return code
 
@@ -211,35 +220,69 @@ def replay(
     defect: Defect = None,
     on: Annotated[str, typer.Option(help="controlled, threads or processes.")] = "controlled",
     device: Annotated[str, typer.Option(help="Where a worker process computes: cpu or cuda.")] = "cpu",
+    tolerant: Annotated[
+        bool, typer.Option("--tolerant", help="Mend what an edit of the code has changed: skip, add and match steps.")
+    ] = False,
+    renamed: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OLD=NEW", help="A task that has another name now, for --tolerant. May be given again."),
+    ] = None,
     json: Json = None,
 ) -> int:
     """Run the code along a trace: the reference, unless a defect is put back."""
     from omni_ipc.device.api import open_device
+    from omni_ipc.testbed import Mode
     from omni_ipc.workflows import replaying
 
     out = Output(json)
     given = Trace.load(trace)
+    mode = Mode.TOLERANT if tolerant or renamed else Mode.STRICT
     open_device(device)  # refuses here, and not in the worker, what this machine does not have
     with progress(f"replaying {trace.name} on {on}"):
-        replayed = replaying.replay(given, defect=defect, on=on, device=device)
+        replayed = replaying.replay(
+            given, defect=defect, on=on, device=device, mode=mode, renamed=dict(map(_pair, renamed or ()))
+        )
     code = ExitCode(replayed.verdict.exit_code)
-    out.say(verdict_lines(_named(given.scenario, defect), replayed.verdict, replayed.summary))
+    out.say(verdict_lines(_named(given.scenario, defect), replayed.verdict, replayed.summary, *replayed.repairs))
+    if replayed.verdict is Verdict.DIVERGED and given.origin is Origin.EXPLORED:
+        out.say("", f"if the code was edited: {_replay_command(given, trace)} --tolerant")
     if replayed.failure:
-        out.say("", explain(replayed.failure))
+        out.say("", tell(replayed.failure))
     out.write("replay", code, replayed)
     return code
 
 
-@_command(example="omni-ipc show traces/split_map.late_split_map.trace.json")
+@_command(example="omni-ipc show traces/split_map.late_split_map.trace.json --html split_map.html")
 def show(
     trace: TraceFile,
-    full: Annotated[bool, typer.Option("--full", help="Show each step, however many there are.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show each step, and not only those that matter.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page for a browser, whole in itself.")
+    ] = None,
+    perfetto: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it for the viewer ui.perfetto.dev.")
+    ] = None,
     json: Json = None,
 ) -> int:
-    """Show a trace: one column a task, one row a step."""
+    """Show a trace: what happened in words, one column a task, one row a step that matters."""
+    from omni_ipc.testbed.explain import explain
+
     out = Output(json)
+    for target in filter(None, (html, perfetto)):
+        require_file(target)
     given = Trace.load(trace)
-    out.say(heading(given), "", render(given, width=out.width, full=full))
+    explanation = explain(given)
+    command = _replay_command(given, trace)
+    if html is not None:
+        from omni_ipc.report.html import write_page  # its templates take a while to load
+
+        write_page(explanation, html, command=command)
+        out.say(f"wrote {html}: open it in a browser")
+    if perfetto is not None:
+        write_events(explanation, perfetto)
+        out.say(f"wrote {perfetto}: open it at https://ui.perfetto.dev")
+    if html is None and perfetto is None:
+        out.say(heading(given), "", render(explanation, width=out.width, full=everything), "", f"replay it: {command}")
     out.write("show", ExitCode.AS_CLAIMED, given)
     return ExitCode.AS_CLAIMED
 
@@ -331,6 +374,18 @@ def _described(sentence: str, *more: str) -> Text:
 
 def _named(scenario: str, defect: str | None) -> str:
     return f"{scenario} with {defect}" if defect else scenario
+
+
+def _replay_command(trace: Trace, path: Path) -> str:
+    """Give the command that replays a trace on the code that it was found on."""
+    return shlex.join(["omni-ipc", "replay", str(path), *(["--defect", trace.defect] if trace.defect else [])])
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise UsageError(f"'{text}' does not say which task has which name now. Write OLD=NEW.")
+    return old, new
 
 
 def _save(trace: Trace, folder: Path) -> Path:

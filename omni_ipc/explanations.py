@@ -21,10 +21,12 @@ class Explanation(msgspec.Struct, frozen=True):
 
     Args:
         matters: indices of the steps that do.
+        about: names of what the failure is about; `conflicts` are on these, and on what orders steps.
         story: what happened, a sentence each; the last one says what came of it.
     """
 
     trace: Trace
     matters: tuple[int, ...]
+    about: tuple[str, ...]
     conflicts: tuple[Conflict, ...]
     story: tuple[str, ...]

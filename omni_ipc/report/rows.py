@@ -1,4 +1,4 @@
-"""Which steps of a trace are shown: all of a short one, and of a long one those that matter."""
+"""Which steps of a trace are shown, and what is told of each."""
 
 from __future__ import annotations
 
@@ -6,27 +6,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from omni_ipc.records import Step, Trace
+from omni_ipc.explanations import Explanation
+from omni_ipc.records import Access, Step
 from omni_ipc.report.states import changes
-
-SHORT_STEPS = 24
-"""A trace of at most so many steps is shown whole."""
-
-LONG_ROWS = 60
-"""Of more rows than this, only the first and the last are shown."""
-
-_FIRST_ROWS, _LAST_ROWS = 10, 40
-_LONGEST_PERIOD = 12  # steps of a poll
-_ARRIVAL = "words.flush"  # of a store in memory: late, and so a step that matters
 
 
 class Row(NamedTuple):
     """A step that is shown."""
 
     number: int  # from 1
-    switched: bool  # another task took the step before
     step: Step
+    switched: bool  # another task took the step before
+    reason: str | None  # why the task of the row before did not go on
+    is_cause: bool  # one of two whose order the failure is due to
+    is_last: bool  # after it, the failure was there
     changes: tuple[str, ...]  # of the state
+    values: tuple[str, ...]  # of what it used and others do, too
 
 
 class Gap(NamedTuple):
@@ -40,50 +35,55 @@ def is_region(step: Step) -> bool:
     return step.action[:1].isupper()
 
 
-def rows_of(trace: Trace, *, full: bool) -> list[Row | Gap]:
-    """Give the rows of a trace; ``full`` shows each step, however long it is."""
-    shown = range(len(trace.steps)) if full else _steps_that_matter(trace.steps)
-    return list(_rows(trace, shown))
+def rows_of(explanation: Explanation, *, full: bool) -> list[Row | Gap]:
+    """Give the rows of a trace: those that matter, or all of them."""
+    shown = range(len(explanation.trace.steps)) if full else explanation.matters
+    return list(_rows(explanation, shown))
 
 
-def _rows(trace: Trace, shown: Sequence[int]) -> Iterator[Row | Gap]:
-    next_index = 0
+def value_of(access: Access) -> str:
+    """Write an access with its value: "Counter.value = 1", and with ":=" where it is changed."""
+    sign = ":=" if access.writes else "="
+    return f"{access.target} {sign} {access.value}" if access.value is not None else access.target
+
+
+def _rows(explanation: Explanation, shown: Sequence[int]) -> Iterator[Row | Gap]:
+    steps = explanation.trace.steps
+    next_index, last = 0, -1
     for index in shown:
         if index - next_index > 1:
-            yield Gap(Counter(step.task for step in trace.steps[next_index:index]))
+            yield Gap(Counter(step.task for step in steps[next_index:index]))
         elif index > next_index:  # a single step takes no more room than its count
-            yield _row(trace, next_index)
-        yield _row(trace, index)
+            yield _row(explanation, next_index, last)
+            last = next_index
+        yield _row(explanation, index, last)
+        last = index
         next_index = index + 1
+    if next_index < len(steps):
+        yield Gap(Counter(step.task for step in steps[next_index:]))
 
 
-def _row(trace: Trace, index: int) -> Row:
-    step = trace.steps[index]
-    before = trace.steps[index - 1] if index else None
-    state = before.state if before else trace.initial
-    return Row(index + 1, before is None or before.task != step.task, step, changes(state, step.state))
+def _row(explanation: Explanation, index: int, shown_before: int) -> Row:
+    trace = explanation.trace
+    step, before = trace.steps[index], trace.steps[index - 1] if index else None
+    told = {conflict.target for conflict in explanation.conflicts if not conflict.orders}
+    return Row(
+        number=index + 1,
+        step=step,
+        switched=before is None or before.task != step.task,
+        reason=_reason(trace.steps, shown_before, index),
+        is_cause=any(index in (cause.first, cause.second) for cause in trace.causes),
+        is_last=trace.failure is not None and index == len(trace.steps) - 1,
+        changes=changes(before.state if before else trace.initial, step.state),
+        values=tuple(
+            value_of(access) for access in step.accesses if access.target in told and access.value is not None
+        ),
+    )
 
 
-def _steps_that_matter(steps: Sequence[Step]) -> Sequence[int]:
-    shown: Sequence[int] = range(len(steps))
-    if len(steps) > SHORT_STEPS:
-        last = {step.task: index for index, step in enumerate(steps)}.values()
-        dull = _repetitions(steps)
-        if any(map(is_region, steps)):
-            dull |= {index for index in shown if not (is_region(steps[index]) or steps[index].action == _ARRIVAL)}
-        shown = [index for index in shown if index not in dull or index in last]
-    if len(shown) > LONG_ROWS:
-        shown = [*shown[:_FIRST_ROWS], *shown[-_LAST_ROWS:]]
-    return shown
-
-
-def _repetitions(steps: Sequence[Step]) -> set[int]:
-    """Find the steps of a task that polls: the same few steps once more, with nobody else's between them."""
-    keys = [(step.task, step.action, step.fields) for step in steps]
-    found: set[int] = set()
-    for period in range(1, _LONGEST_PERIOD + 1):
-        for begin in range(period, len(keys) - period + 1):
-            again = keys[begin : begin + period]
-            if again == keys[begin - period : begin] and len({task for task, *_ in again}) == 1:
-                found.update(range(begin, begin + period))
-    return found
+def _reason(steps: Sequence[Step], shown_before: int, index: int) -> str | None:
+    """Return why the task of an earlier step did not go on, if it did not."""
+    if shown_before < 0 or steps[shown_before].task == steps[index].task:
+        return None
+    switches = (step.switch for step in steps[shown_before + 1 : index + 1])
+    return next((switch.reason for switch in switches if switch is not None), None)

@@ -1,4 +1,4 @@
-"""A trace as text: one column a task, one row a step, and below it what went wrong and the last step of each task.
+"""A trace as text: what happened in sentences, one column a task, one row a step, and who waits for whom.
 
       # │ left      │ right
     ────┼───────────┼───────────
@@ -16,52 +16,62 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from rich import box
-from rich.cells import cell_len
-from rich.console import Group, JustifyMethod, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from omni_ipc.records import Failure, MemoryOrder, Origin, Step, Trace
+from omni_ipc.explanations import Explanation
+from omni_ipc.records import Failure, MemoryOrder, Origin, Step, Trace, Wait
+from omni_ipc.report.grid import Column, lay_out
 from omni_ipc.report.plain import MOST_LINES, cut
 from omni_ipc.report.rows import Gap, Row, is_region, rows_of
 
-_SEPARATOR_WIDTH = 3
 _LONGEST_FIELD = 200  # characters
+_LONGEST_VALUE = 48
 _STATE_WIDTH = 24  # enough for most changes of a state
+_REASON_WIDTH = 26  # columns below which the reasons of switches stand under the table
+_MARKS = {"▸": "another task goes on", "◆": "the other way round, it did not fail", "✗": "here it failed"}
 
 
 def heading(trace: Trace) -> Text:
     """Say what a trace is of, where it comes from, and what it violates."""
-    code = f"with the defect {trace.defect}" if trace.defect else "without a defect"
+    code = f" with the defect {trace.defect}" if trace.defect else ""
     source = "explored" if trace.memory is MemoryOrder.SC else f"explored under {trace.memory.in_words}"
     if trace.origin is Origin.MODEL:
         source = f"TLC's counterexample{f' in {trace.model}' if trace.model else ''}"
-    text = Text.assemble((trace.scenario, "bold"), f" {code}: {source}, {counted(len(trace.steps), 'step')}")
+    text = Text.assemble((trace.scenario, "bold"), f"{code}: {source}, {counted(len(trace.steps), 'step')}")
+    if trace.strategy is not None and trace.schedule is not None:
+        text.append(f"\nfound by {trace.strategy}, schedule {trace.schedule:,}", "dim")
+    for what, names in (("instrumented", trace.instrument), ("faults", trace.faults)):
+        if names:
+            text.append(f"\n{what}: {', '.join(names)}", "dim")
     if trace.claim:
         text.append("\nviolates ").append(trace.claim, "red")
     return text
 
 
-def render(trace: Trace, *, width: int, full: bool = False) -> RenderableType:
-    """Lay out a trace.
+def render(explanation: Explanation, *, width: int, full: bool = False) -> RenderableType:
+    """Lay out an explained trace.
 
     Args:
         width: columns of the terminal.
-        full: show each step; otherwise a long trace keeps its regions and the last step of each task, and what lies
-            between them becomes a count.
+        full: show each step, and not only those that matter.
     """
-    rows = rows_of(trace, full=full)
-    parts: list[RenderableType] = [_lanes(rows, width) or _listing(rows), ""] if rows else []
+    trace = explanation.trace
+    rows = rows_of(explanation, full=full)
+    parts: list[RenderableType] = [*_story(explanation.story)]
+    if rows:
+        parts += [_lanes(rows, width) or _listing(rows), _legend(explanation, rows), ""]
     if trace.failure is not None:
-        parts.append(explain(trace.failure))
+        parts.append(tell(trace.failure))
+        parts += _graph(trace.failure.waits)
     if any(step.where for step in trace.steps):
         parts += ["", "the last step of each task", Padding(_last_places(trace.steps), (0, 0, 0, 2))]
     return Group(*parts)
 
 
-def explain(failure: Failure) -> Text:
+def tell(failure: Failure) -> Text:
     """Say what went wrong, and below it the details: who waits for what, tracebacks."""
     text = Text(str(msgspec.structs.replace(failure, message=cut(failure.message))), "bold red")
     for line in failure.details[:MOST_LINES]:
@@ -76,59 +86,52 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def _story(sentences: Sequence[str]) -> list[RenderableType]:
+    if not sentences:
+        return []
+    table = Table.grid(padding=(0, 1))
+    for sentence in sentences:
+        table.add_row(Text("•", "bold yellow"), Text(cut(sentence)))
+    return [table, ""]
+
+
 def _lanes(rows: Sequence[Row | Gap], width: int) -> Table | None:
-    """Give each task a column of its own; None if the terminal is too narrow for that."""
+    """Give each task a column of its own, and the reasons of the switches one; None if there is no room for that."""
     tasks = dict.fromkeys(row.step.task for row in rows if isinstance(row, Row))
-    lanes = [_Column(task, [_lane(row, task) for row in rows]) for task in tasks]
+    lanes = [Column(task, [_lane(row, task) for row in rows]) for task in tasks]
     columns = [_marks(rows), *lanes, *_changes(rows)]
-    room = width - sum(column.narrowest for column in columns) - _SEPARATOR_WIDTH * (len(columns) - 1)
-    if room < 0:
-        return None
-    for column in sorted(columns, key=_Column.needs):  # whoever needs little gets it: most rows then take one line
-        room -= column.widen(room)
-    return _table(columns)
+    reasons = Column("why another task", [_reason(row) for row in rows], narrowest=_REASON_WIDTH)
+    has_reasons = any(cell.plain for cell in reasons.cells)
+    return (lay_out([*columns, reasons], width) if has_reasons else None) or lay_out(columns, width)
 
 
 def _listing(rows: Sequence[Row | Gap]) -> Table:
     """Give all tasks one column."""
-    tasks = _Column("task", [Text("" if isinstance(row, Gap) else row.step.task) for row in rows])
-    steps = _Column(
-        "step", [_action(row) if isinstance(row, Row) else _steps(sum(row.counts.values())) for row in rows]
-    )
-    return _table([_marks(rows), tasks, steps, *_changes(rows)])
+    tasks = Column("task", [Text("" if isinstance(row, Gap) else row.step.task) for row in rows])
+    steps = Column("step", [_with_reason(row) for row in rows])
+    table = lay_out([_marks(rows), tasks, steps, *_changes(rows)], None)
+    assert table is not None, "without a width, there is room"
+    return table
 
 
-class _Column:
-    """A column of the grid, and how narrow it may become."""
-
-    def __init__(
-        self, title: str, cells: Sequence[Text], *, narrowest: int = 0, justify: JustifyMethod = "left"
-    ) -> None:
-        self.title = title
-        self.justify = justify
-        self.cells = cells
-        texts = [title, *(cell.plain for cell in cells)]
-        self.widest = max(cell_len(line) for text in texts for line in text.split("\n"))
-        self.narrowest = max(cell_len(word) for text in texts for word in text.split() or [""])
-        self.narrowest = max(self.narrowest, min(narrowest, self.widest))
-        self.width: int | None = None  # as the console likes
-
-    def needs(self) -> int:
-        """What it lacks, at its narrowest, to break no line."""
-        return self.widest - self.narrowest
-
-    def widen(self, room: int) -> int:
-        """Take of the room what it needs, and tell how much that is."""
-        taken = min(room, self.needs())
-        self.width = self.narrowest + taken
-        return taken
+def _with_reason(row: Row | Gap) -> Text:
+    if isinstance(row, Gap):
+        return _steps(sum(row.counts.values()))
+    reason = _reason(row)
+    return _action(row).append(f"\n({reason.plain})", "not bold dim default") if reason.plain else _action(row)
 
 
-def _marks(rows: Sequence[Row | Gap]) -> _Column:
+def _marks(rows: Sequence[Row | Gap]) -> Column:
     """Number the steps, with a wedge where another task goes on."""
-    marks = ["…" if isinstance(row, Gap) else f"{'▸ ' if row.switched else ''}{row.number}" for row in rows]
+    marks = ["…" if isinstance(row, Gap) else " ".join((*_signs(row), str(row.number))) for row in rows]
     widest = max(map(len, marks))
-    return _Column("#", [Text(mark, "dim") for mark in marks], narrowest=widest, justify="right")
+    return Column("#", [Text(mark, "dim") for mark in marks], narrowest=widest, justify="right")
+
+
+def _signs(row: Row) -> list[str]:
+    switched, cause, last = _MARKS
+    signs = ((row.is_last, last), (row.is_cause, cause), (row.switched, switched))
+    return [sign for is_so, sign in signs if is_so]
 
 
 def _lane(row: Row | Gap, task: str) -> Text:
@@ -138,9 +141,25 @@ def _lane(row: Row | Gap, task: str) -> Text:
 
 
 def _action(row: Row) -> Text:
-    text = Text(row.step.action, "bold" if is_region(row.step) else "")
+    style = "bold yellow" if row.is_cause else "bold red" if row.is_last else "bold" if is_region(row.step) else ""
+    text = Text(row.step.action, style)
     for name, value in row.step.fields.items():
-        text.append(f" {name}={cut(str(value), _LONGEST_FIELD)}", "not bold dim")
+        text.append(f" {name}={cut(str(value), _LONGEST_FIELD)}", "not bold dim default")
+    if row.step.expired:
+        text.append(" (in vain)", "not bold italic default")
+    for value in row.values:
+        text.append(
+            f"\n{value if len(value) <= _LONGEST_VALUE else value[: _LONGEST_VALUE - 1] + '…'}", "not bold cyan"
+        )
+    return text
+
+
+def _reason(row: Row | Gap) -> Text:
+    if isinstance(row, Gap):
+        return Text()
+    text = Text(row.reason or "", "dim")
+    if row.step.time is not None:
+        text.append(f"{'; ' if text.plain else ''}time passes: {row.step.time:g} s")
     return text
 
 
@@ -148,19 +167,33 @@ def _steps(count: int) -> Text:
     return Text(f"{counted(count, 'step')}" if count else "", "dim italic")
 
 
-def _changes(rows: Sequence[Row | Gap]) -> list[_Column]:
+def _changes(rows: Sequence[Row | Gap]) -> list[Column]:
     """Give the changes of the state their column, if there are any."""
     cells = [Text("" if isinstance(row, Gap) else "\n".join(row.changes), "cyan") for row in rows]
-    return [_Column("state", cells, narrowest=_STATE_WIDTH)] if any(cells) else []
+    return [Column("state", cells, narrowest=_STATE_WIDTH)] if any(cells) else []
 
 
-def _table(columns: Sequence[_Column]) -> Table:
-    table = Table(box=box.MINIMAL, pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(Text(column.title), width=column.width, justify=column.justify, overflow="fold")
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*cells)
-    return table
+def _legend(explanation: Explanation, rows: Sequence[Row | Gap]) -> Text:
+    """Explain the marks that explain something, and say how many steps are left out."""
+    used = {sign for row in rows if isinstance(row, Row) for sign in _signs(row)}
+    parts = [f"{sign} {meaning}" for sign, meaning in _MARKS.items() if sign in used and sign != "▸"]
+    left_out = sum(sum(row.counts.values()) for row in rows if isinstance(row, Gap))
+    if left_out:
+        parts.append(f"{counted(left_out, 'step')} of {len(explanation.trace.steps):,} left out; --all shows them")
+    return Text("   ".join(parts), "dim")
+
+
+def _graph(waits: Sequence[Wait]) -> list[RenderableType]:
+    """Draw who waits for whom."""
+    if not waits:
+        return []
+    table = Table.grid(padding=(0, 1))
+    for wait in waits:
+        holder = wait.held_by or "nobody in particular"
+        ended = " (ended)" if wait.held_by_ended else ""
+        until = f" until {wait.until:g} s" if wait.until is not None else ""
+        table.add_row(Text(wait.task, "bold"), Text(f"── {wait.target}{until} ──▶", "dim"), Text(f"{holder}{ended}"))
+    return ["", "who waits for whom", Padding(table, (0, 0, 0, 2))]
 
 
 def _last_places(steps: Sequence[Step]) -> Table:

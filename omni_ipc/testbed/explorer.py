@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from omni_ipc.errors import UnknownName, UsageError
-from omni_ipc.records import MemoryOrder, Report
+from omni_ipc.records import MemoryOrder, Report, Trace
+from omni_ipc.testbed.again import happens_again
 from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.faults.names import Timers, with_timers
 from omni_ipc.testbed.runner import Runner, Scenario
@@ -30,6 +31,7 @@ def explore(
     faults: Sequence[Fault] = (),
     timers: str = Timers.VIRTUAL,
     instrument: Collection[str] = (),
+    first: Sequence[Trace] = (),
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Run a scenario under schedule after schedule, until one fails, none is left, or a budget is used up.
@@ -56,6 +58,7 @@ def explore(
         timers: a `Timers`: whether timeouts may fire while tasks can go on.
         instrument: names of modules and packages ("vendor.pump", "vendor.*") that get a point at each access to state
             that tasks share; so does the module of a scenario that takes no runtime.
+        first: failures of the scenario that were found earlier (see `saved`): if one still happens, that is the answer.
         progress: called from time to time.
 
     Raises:
@@ -69,6 +72,8 @@ def explore(
         raise UnknownName("strategy", strategy, STRATEGIES)
     if memory not in list(MemoryOrder):
         raise UnknownName("memory order", memory, list(MemoryOrder))
+    if (again := happens_again(scenario, first, transparent=transparent, max_steps=max_steps)) is not None:
+        return again
     order = MemoryOrder(memory)
     faults = with_timers(faults, timers)
     runner = Runner(

@@ -10,6 +10,7 @@ import msgspec
 
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Failure, Origin, Trace
+from omni_ipc.testbed.explain.causes import find_causes
 from omni_ipc.testbed.faults.names import parse
 from omni_ipc.testbed.following import Diverged, Following
 from omni_ipc.testbed.repairing import follow_repairing
@@ -83,18 +84,14 @@ def replay(
         if mode == Mode.TOLERANT:
             mended = follow_repairing(runner, trace, renamed or {})
             run = mended.run
-            return ReplayResult(mended.followed, None, run.failure, run.value, _trace(trace, run), mended.repairs)
+            made = _trace(runner, trace, run)
+            return ReplayResult(mended.followed, None, run.failure, run.value, made, mended.repairs)
         strategy = STRATEGIES[then](seed)
         strategy.next_prefix()
         chooser = Following(trace.steps, strategy)
         run = runner.run(chooser, record=True)
-    return ReplayResult(chooser.followed, chooser.divergence(), run.failure, run.value, _trace(trace, run))
-
-
-def rerun(runner: Runner, trace: Trace) -> Run | None:
-    """Run once along a trace that was saved earlier, with repairs, and return the run if it fails."""
-    run = follow_repairing(runner, trace, {}).run
-    return run if run.failure is not None else None
+        made = _trace(runner, trace, run)
+    return ReplayResult(chooser.followed, chooser.divergence(), run.failure, run.value, made)
 
 
 def shrink(scenario: Scenario, trace: Trace, *, transparent: Collection[str] = (), max_steps: int = 10_000) -> Trace:
@@ -111,7 +108,7 @@ def shrink(scenario: Scenario, trace: Trace, *, transparent: Collection[str] = (
         if run.failure is None:
             reason = chooser.divergence() or "it ends well"
             raise UsageError(f"The scenario does not fail along this trace: {reason}. Explore it anew.")
-        return _trace(trace, runner.record(shrink_order(runner, run.order, run.failure)))
+        return _trace(runner, trace, runner.record(shrink_order(runner, run.order, run.failure)))
 
 
 def _runner(scenario: Scenario, trace: Trace, transparent: Collection[str], max_steps: int) -> Runner:
@@ -132,6 +129,8 @@ def _require_explored(trace: Trace) -> None:
         raise UsageError(f"A trace of origin '{trace.origin}' has only some of the steps. Follow it with a Stepper.")
 
 
-def _trace(trace: Trace, run: Run) -> Trace:
+def _trace(runner: Runner, trace: Trace, run: Run) -> Trace:
     """Return the trace of a run of the same scenario."""
-    return msgspec.structs.replace(trace, steps=steps_worth_keeping(run), failure=run.failure)
+    steps = steps_worth_keeping(run)
+    causes = trace.causes if steps == trace.steps else find_causes(runner, run)
+    return msgspec.structs.replace(trace, steps=steps, failure=run.failure, causes=causes)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from omni_ipc import scenarios
 from omni_ipc.errors import UnknownName, UsageError
-from omni_ipc.records import MemoryOrder, Report
+from omni_ipc.records import MemoryOrder, Report, Trace
 from omni_ipc.testbed import Progress, explore
 from omni_ipc.testbed.faults import Timers, parse
 
@@ -27,6 +27,7 @@ def explore_scenario(
     memory: str = MemoryOrder.SC,
     faults: Sequence[str] = (),
     timers: str = Timers.VIRTUAL,
+    first: Sequence[Trace] = (),
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Explore a scenario of the table, or ``path/to/file.py:function``.
@@ -46,6 +47,7 @@ def explore_scenario(
         memory=memory,
         faults=[parse(fault) for fault in faults],
         timers=timers,
+        first=first,
         transparent=transparent,
         declared=":" not in name,  # a world's tasks share the watched table, and notes that only its judge reads
         progress=progress,

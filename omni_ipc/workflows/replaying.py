@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +12,7 @@ from omni_ipc import scenarios
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
 from omni_ipc.records import Failure, Origin, Trace, Verdict
 from omni_ipc.serving.host import WorkerHost
+from omni_ipc.testbed import Mode
 from omni_ipc.testbed import replay as replay_explored
 from omni_ipc.workflows.conducting import RealRun, run_function, run_on_processes, run_on_threads
 from omni_ipc.workflows.driven import follow_model
@@ -34,9 +36,19 @@ class Replayed(msgspec.Struct, frozen=True):
     of: int
     summary: str
     failure: Failure | None = None
+    repairs: tuple[str, ...] = ()  # what was mended to follow it
+    trace: Trace | None = None  # of the run itself, if it was under control
 
 
-def replay(trace: Trace, *, defect: str | None = None, on: str = On.CONTROLLED, device: str = "cpu") -> Replayed:
+def replay(
+    trace: Trace,
+    *,
+    defect: str | None = None,
+    on: str = On.CONTROLLED,
+    device: str = "cpu",
+    mode: str = Mode.STRICT,
+    renamed: Mapping[str, str] | None = None,
+) -> Replayed:
     """Replay a trace against the reference, or with a defect put back.
 
     Where the code refuses a step, the rest runs on to its end. A failure is "violated", whatever ended well "ended
@@ -45,6 +57,8 @@ def replay(trace: Trace, *, defect: str | None = None, on: str = On.CONTROLLED, 
 
     Args:
         device: where the worker computes, if ``on`` is "processes": "cpu" or "cuda".
+        mode: under control, whether to mend what an edit of the code has changed.
+        renamed: task in the trace -> its name now, for mending.
 
     Raises:
         UsageError: the scenario, the defect, ``on`` or the device is wrong.
@@ -59,12 +73,12 @@ def replay(trace: Trace, *, defect: str | None = None, on: str = On.CONTROLLED, 
     if on not in list(On):
         raise UnknownName("place to replay on", on, list(On))
     if on == On.CONTROLLED:
-        run = _run_controlled(trace, defect)
-        when_left = Verdict.DIVERGED if defect == trace.defect else Verdict.ENDED_WELL
+        run = _run_controlled(trace, defect, mode, renamed or {})
+        when_left = Verdict.DIVERGED if defect == trace.defect and mode == Mode.STRICT else Verdict.ENDED_WELL
     else:
         run = _from_real(_run_in_real_time(trace, defect, On(on), device))
         when_left = Verdict.INCONCLUSIVE
-    if run.followed == 0 and run.left and not run.failure:
+    if run.followed == 0 and not run.failure:
         raise Inconclusive(f"Not one step could be followed. {run.left} Is it a trace of another scenario?")
     return Replayed(
         verdict=Verdict.VIOLATED if run.failure else when_left if run.left else Verdict.ENDED_WELL,
@@ -73,6 +87,8 @@ def replay(trace: Trace, *, defect: str | None = None, on: str = On.CONTROLLED, 
         of=run.of,
         summary=run.left or f"{run.followed} of {run.of} steps ran as in the trace.",
         failure=run.failure,
+        repairs=run.repairs,
+        trace=run.trace,
     )
 
 
@@ -83,14 +99,16 @@ class _Run(NamedTuple):
     of: int
     left: str  # where and how the run left the trace, as a sentence; empty if it did not
     failure: Failure | None
+    repairs: tuple[str, ...] = ()
+    trace: Trace | None = None  # of the run itself, if it was under control
 
 
-def _run_controlled(trace: Trace, defect: str | None) -> _Run:
+def _run_controlled(trace: Trace, defect: str | None, mode: str, renamed: Mapping[str, str]) -> _Run:
     function, transparent = resolve(trace.scenario, defect)
     if trace.origin is Origin.EXPLORED:
-        result = replay_explored(function, trace, transparent=transparent)
+        result = replay_explored(function, trace, mode=mode, renamed=renamed, transparent=transparent)
         left = f"It left the trace: {result.diverged}." if result.diverged else ""
-        return _Run(result.followed, len(trace.steps), left, result.failure)
+        return _Run(result.followed, len(trace.steps), left, result.failure, result.repairs, result.trace)
     scenario = scenarios.find(trace.scenario)
     followed = follow_model(trace, scenario, scenario.parts(defect))
     left = followed.way if followed.refusal or followed.departure else ""

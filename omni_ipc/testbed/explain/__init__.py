@@ -10,7 +10,7 @@ story.py      the sentences
 from omni_ipc.explanations import Explanation
 from omni_ipc.records import Trace
 from omni_ipc.testbed.explain.conflicts import History
-from omni_ipc.testbed.explain.slicing import steps_that_matter
+from omni_ipc.testbed.explain.slicing import steps_that_matter, what_it_is_about
 from omni_ipc.testbed.explain.story import tell
 
 __all__ = ["explain"]
@@ -19,5 +19,6 @@ __all__ = ["explain"]
 def explain(trace: Trace) -> Explanation:
     """Explain a trace; one that was not recorded, such as a model's, has no conflicts, and a short story."""
     history = History(trace.steps)
-    matters = steps_that_matter(trace, history)
-    return Explanation(trace, matters, history.conflicts(matters), tell(trace, history))
+    about = what_it_is_about(trace, history)
+    matters = steps_that_matter(trace, history, about)
+    return Explanation(trace, matters, about, history.conflicts(matters, about), tell(trace, history))

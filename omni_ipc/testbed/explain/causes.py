@@ -40,8 +40,9 @@ def find_causes(runner: Runner, run: Run) -> tuple[Cause, ...]:
 
 def _candidates(run: Run) -> Iterator[Cause]:
     """Give the conflicts of a run, one for each pair of steps."""
+    releases = {index for index, step in enumerate(run.steps) if step.action.endswith(".release")}
     found = sorted(
-        _conflicts(run),
+        (cause for cause in _conflicts(run) if not releases & {cause.first, cause.second}),
         key=lambda cause: (orders(cause.target), cause.second - cause.first, cause.second, cause.target),
     )
     seen: set[tuple[int, int]] = set()
@@ -53,7 +54,12 @@ def _candidates(run: Run) -> Iterator[Cause]:
 
 
 def _conflicts(run: Run) -> Iterator[Cause]:
+    """Give the conflicts since the second one's task wrote last: on data with the nearest step, on locks with all.
+
+    An acquisition races with an earlier one, however often the lock was released and taken in between.
+    """
     for target, uses in History(run.steps).uses.items():
+        is_order = orders(target)
         for place, second in enumerate(uses):
             met: set[tuple[str, bool]] = set()
             for first in reversed(uses[:place]):
@@ -61,7 +67,7 @@ def _conflicts(run: Run) -> Iterator[Cause]:
                     break
                 use = (first.task, first.writes)
                 if use not in met and first.task != second.task and (first.writes or second.writes):
-                    met.add(use)
+                    met |= set() if is_order else {use}
                     yield Cause(first.at, second.at, target)
 
 

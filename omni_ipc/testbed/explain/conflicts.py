@@ -41,9 +41,10 @@ class History:
         """Return what a step uses."""
         return tuple(access.target for access in self._steps[index].accesses)
 
-    def conflicts(self, shown: Collection[int]) -> tuple[Conflict, ...]:
-        """Return the conflicts between shown steps, but for those that follow from others."""
-        return tuple(sorted(self._conflicts(set(shown)), key=lambda found: (found.earlier, found.later, found.target)))
+    def conflicts(self, shown: Collection[int], about: Collection[str]) -> tuple[Conflict, ...]:
+        """Return the conflicts between shown steps on some targets, but for those that follow from others."""
+        found = (found for found in self._conflicts(set(shown)) if found.target in about or found.orders)
+        return tuple(sorted(found, key=lambda found: (found.earlier, found.later, found.target)))
 
     def leads_to(self, later: Collection[int]) -> set[int]:
         """Return the steps that happened before some step: by their task's order, or by conflicts."""

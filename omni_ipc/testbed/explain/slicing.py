@@ -23,27 +23,29 @@ _LONGEST_PERIOD = 12  # steps of a poll
 _ARRIVAL = "words.flush"  # of a store in memory: late, and so a step that matters
 
 
-def steps_that_matter(trace: Trace, history: History) -> tuple[int, ...]:
+def steps_that_matter(trace: Trace, history: History, about: Collection[str]) -> tuple[int, ...]:
     """Return the indices of the steps that matter, in order."""
     steps = trace.steps
-    chosen = _slice(trace, history) if history.uses and trace.failure is not None else _striking(steps)
+    chosen = _slice(trace, history, about) if history.uses and trace.failure is not None else _striking(steps)
     if len(chosen) > _MOST:
         core = _core(trace, history)
         chosen = [index for k, index in enumerate(chosen) if k < _FIRST or k >= len(chosen) - _LAST or index in core]
     return tuple(chosen)
 
 
-def _slice(trace: Trace, history: History) -> list[int]:
+def what_it_is_about(trace: Trace, history: History) -> tuple[str, ...]:
+    """Return what the causes are about, what the failing step uses, and what is waited for."""
+    about = [cause.target for cause in trace.causes]
+    about += [target for index in _ends(trace) for target in history.targets(index) if not orders(target)]
+    about += [target for wait in _waits(trace) for target in history.uses if target in wait.split()]
+    return tuple(dict.fromkeys(about))
+
+
+def _slice(trace: Trace, history: History, about: Collection[str]) -> list[int]:
     core = _core(trace, history)
-    about = {cause.target for cause in trace.causes} | {
-        target for index in _ends(trace) for target in history.targets(index) if not orders(target)
-    }
-    about |= {target for wait in _waits(trace) for target in history.uses if target in wait.split()}
     leading = history.leads_to(core)
     dull = _repetitions(trace.steps)
-    chosen = {
-        use.at for target in about for use in history.uses[target] if use.at in leading and use.at not in dull
-    }
+    chosen = {use.at for target in about for use in history.uses[target] if use.at in leading and use.at not in dull}
     chosen |= core
     chosen |= {index for index, step in enumerate(trace.steps) if step.action.startswith("fault.")}
     chosen |= set(_given_up(trace.steps))

@@ -39,9 +39,9 @@ def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:
         case FailureKind.EXCEPTION:
             first, *_ = failure.message.splitlines() or [""]
             where = f" ({failure.where.partition(' in ')[0]})" if failure.where else ""
-            yield f"So '{failure.task}' raised {first[:_LONGEST]}{where}."
+            yield f"So '{failure.task}' raised {first[:_LONGEST].rstrip('.')}{where}."
         case _:
-            yield f"So it came to this {failure.kind.value}: {failure.message[:_LONGEST]}."
+            yield f"So it came to this {failure.kind.value}: {failure.message[:_LONGEST].rstrip('.')}."
 
 
 def _hold_and_wait(trace: Trace, wait: Wait, waits: Sequence[Wait]) -> str:

@@ -57,7 +57,7 @@ def did(step: Step, target: str | None = None) -> str:
     notes = [note for note in (None if target is None else value, place(step)) if note]
     verb, of = _verb(step, target)
     if access is not None and value is not None and is_region(step):
-        notes[0] = f"{target} {'became' if access.writes else 'was'} {value}"
+        notes[0] = f"{target} = {value}"
     elif access is not None and access.writes and value is not None and step.action.endswith(".write"):
         of, notes = f"{of} to {value}", notes[1:]
     noted = f" ({', '.join(notes)})" if notes else ""
