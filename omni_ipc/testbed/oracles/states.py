@@ -10,6 +10,7 @@ makes a state unknown: nothing is proven by it. What only the evaluation stack h
 
 from __future__ import annotations
 
+import _thread
 import dataclasses
 import datetime
 import decimal
@@ -244,6 +245,8 @@ _LOOKS: dict[type, Callable[[Any], list[object]]] = {
 }
 WHOLE: dict[type, Callable[[Any], list[object]]] = {}
 """Class -> what tells all of the state of its objects, in place of their attributes; other rooms add theirs."""
+if hasattr(_thread, "_ThreadHandle"):
+    WHOLE[_thread._ThreadHandle] = lambda _: []  # threads under control do not use it
 _CONTAINERS = (list, tuple, deque, dict, set, frozenset, bytearray)
 
 
