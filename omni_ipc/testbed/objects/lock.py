@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import LockType, allocate_lock
 from collections.abc import Callable
+from numbers import Real
 from threading import TIMEOUT_MAX
 from types import TracebackType
 
@@ -33,7 +34,7 @@ class ControlledLock(Controlled):
         self.scoped = False
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        if timeout != -1 and not (blocking and isinstance(timeout, (int, float)) and 0 <= timeout <= TIMEOUT_MAX):
+        if timeout != -1 and not (blocking and isinstance(timeout, Real) and 0 <= timeout <= TIMEOUT_MAX):
             allocate_lock().acquire(blocking, timeout)  # tells in its own words what is wrong
         operation = Acquiring(self.acquiring, self, self.take, self.chance(), _missed)
         limit = None if timeout == -1 else timeout
@@ -115,8 +116,8 @@ class ControlledLock(Controlled):
 class PlainLock(ControlledLock):
     """A lock that may be released by any task."""
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         """Pass for the original where somebody asks whether it is one."""
         return LockType
 

@@ -22,8 +22,8 @@ class ControlledRLock(ControlledLock):
         self._depth = 0
         self.scoped = True  # only its owner may release it
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return RLock
 
     def _release_save(self) -> int:

@@ -32,8 +32,7 @@ class ControlledSemaphore(threading.Semaphore, Controlled):
             raise ValueError("n must be one or more")
         self.kernel.perform(Operation("semaphore.release", self, lambda: self._give(n)))
 
-    def __enter__(self) -> bool:
-        return self.acquire()
+    __enter__ = acquire
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /

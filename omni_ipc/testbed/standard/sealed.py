@@ -67,7 +67,7 @@ def _telling(original: Method, title: str, lock_of: Callable[[Any], Any] | None 
     @functools.wraps(original)
     def telling(self: Any, *args: Any, **options: Any) -> Any:
         kernel = running()
-        if kernel is not None and not kernel.over and (lock_of is None or isinstance(lock_of(self), _LOCKS)):
+        if kernel is not None and not kernel.over and (lock_of is None or type(lock_of(self)) in _LOCKS):
             frame = _user(sys._getframe(1))
             if frame is not None:
                 _tell(kernel, title, frame)

@@ -249,7 +249,8 @@ def thread_of(kernel: Kernel, task: Task) -> threading.Thread:
         thread._started = life
         thread._ident = thread._native_id = identify(task)
         task.thread = thread
-    return task.thread
+    result: threading.Thread = task.thread
+    return result
 
 
 def name_new(kernel: Kernel, template: str) -> str:

@@ -110,7 +110,7 @@ class _All:
         return {"futures": " ".join(map(_name, self._futures))}
 
     def shown(self) -> str:
-        return " ".join(str(future._state).lower() for future in self._futures)  # type: ignore[attr-defined]
+        return " ".join(str(future._state).lower() for future in self._futures)
 
     def blocked_on(self) -> str:
         return " or ".join(_name(future) for future in self._futures if not _state(future).has_ended) + " to be settled"

@@ -53,6 +53,10 @@ def lock_refuses_a_huge_timeout() -> object:
     return threading.Lock().acquire(timeout=1e10)
 
 
+def lock_refuses_text_for_a_timeout() -> object:
+    return threading.Lock().acquire(timeout="long")  # type: ignore[arg-type]
+
+
 def lock_takes_minus_one_for_ever() -> object:
     return threading.Lock().acquire(True, -1), threading.Lock().acquire(False, -1)
 
