@@ -21,25 +21,28 @@ class Locations:
     def __init__(self) -> None:
         self._subjects: dict[int, Subject] = {}
         self._beside: dict[int, str] = {}
+        self._showing: dict[int, Subject] = {}
 
     def meet(self, subject: Subject) -> None:
-        """Take note of a subject."""
-        if subject.bit.bit_count() == 1:
-            self._subjects.setdefault(subject.bit, subject)
+        """Take note of a subject, by which its value is told from now on."""
+        self._name_by(subject)
+        self._showing.update(dict.fromkeys(bits_of(subject.bit), subject))
 
     def meet_all(self, operation: Operation) -> None:
         """Take note of what an operation is about, and of what it touches beside that."""
         subject = operation.subject
         if subject is None:
             return
-        self.meet(subject)
+        self._name_by(subject)
+        if subject.bit.bit_count() == 1:
+            self._showing.setdefault(subject.bit, subject)
         for bit in bits_of(operation.reads | operation.writes):
             about_it = (operation.reads | operation.writes) & subject.bit
             self._beside.setdefault(bit, title(subject) if about_it else f"the waiters of {title(subject)}")
 
     def subject(self, bit: int) -> Subject | None:
-        """Return what a bit stands for, if it is known."""
-        return self._subjects.get(bit)
+        """Return what can tell the value behind a bit, if anything can."""
+        return self._showing.get(bit)
 
     def groups(self, columns: Mapping[int, Column], tasks: Sequence[Task]) -> Iterator[tuple[str, list[int], Column]]:
         """Put together the bits that the same steps use in the same way, and name each group of them."""
@@ -50,6 +53,10 @@ class Locations:
         for column, bits in grouped.items():
             yield _together([ends.get(bit) or self._name(bit) for bit in bits]), bits, column
 
+    def _name_by(self, subject: Subject) -> None:
+        if subject.bit.bit_count() == 1:
+            self._subjects.setdefault(subject.bit, subject)
+
     def _name(self, bit: int) -> str:
         subject = self._subjects.get(bit)
         return title(subject) if subject is not None else self._beside.get(bit, "something")
@@ -58,6 +65,8 @@ class Locations:
 def title(subject: Subject) -> str:
     """Name a subject in one word: "lock1", "Counter.value", "words1[3]"."""
     first, *rest = subject.label().items()
+    if first[0] in ("task", "thread"):
+        return f"{first[0]} '{first[1]}'"
     if not rest:
         return str(first[1])
     if [name for name, _ in rest] == ["index"]:

@@ -87,7 +87,7 @@ class Recorder:
         accesses: dict[int, dict[str, Access]] = defaultdict(dict)
         for name, bits, column in self._locations.groups(self._contended(order), self._kernel.tasks):
             for index, writes in column:
-                value = self._values[index + 1].get(bits[0]) if len(bits) == 1 else None
+                value = next(filter(None, map(self._values[index + 1].get, bits)), None)
                 known = accesses[index].get(name, Access(name))  # several bits may be parts of one thing
                 accesses[index][name] = Access(name, known.writes or writes, known.value or value)
         return tuple(

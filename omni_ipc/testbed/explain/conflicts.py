@@ -10,7 +10,9 @@ from typing import NamedTuple
 from omni_ipc.explanations import Conflict
 from omni_ipc.records import Step
 
-_ORDERING = re.compile(r"lock|condition|semaphore|barrier|the end of |the waiters of |loop", re.IGNORECASE)
+_ORDERING = re.compile(
+    r"lock|condition|semaphore|barrier|the end of |the waiters of |^task '|^thread '|loop", re.IGNORECASE
+)
 
 
 class Use(NamedTuple):

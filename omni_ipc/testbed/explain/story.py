@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from omni_ipc.records import Cause, Failure, FailureKind, Step, Trace, Wait
-from omni_ipc.testbed.explain.conflicts import History
+from omni_ipc.testbed.explain.conflicts import History, orders
 from omni_ipc.testbed.explain.words import access_to, did, place
 
 _LONGEST = 200  # characters of a message
@@ -22,7 +22,8 @@ def tell(trace: Trace, history: History) -> tuple[str, ...]:
 
 
 def _cause(steps: Sequence[Step], cause: Cause) -> str:
-    return f"{did(steps[cause.first], cause.target)} before {did(steps[cause.second], cause.target)}."
+    target = None if orders(cause.target) else cause.target  # who holds a lock is told by the verb
+    return f"{did(steps[cause.first], target)} before {did(steps[cause.second], target)}."
 
 
 def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:

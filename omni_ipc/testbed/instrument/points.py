@@ -11,6 +11,7 @@ from omni_ipc.records import Field
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.instrument.effects import ALL, Effect, Effects, Use
 from omni_ipc.testbed.instrument.names import Name, Names, is_plain
+from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Operation, always
@@ -81,18 +82,23 @@ class Points:
         """Announce an access, and wait for its turn."""
         site = SITES[number]
         if site.kind in (Kind.GLOBAL, Kind.CELL):
-            kernel.perform(self._variable(site, value))
+            self._perform(kernel, self._variable(site, value), site, value, site.name)
             return
         use = self.effects.use(number, site, type(value))
         if use is None:
             return
         if use.effect is None:
-            kernel.perform(self._attribute(site, use, value, arguments))
+            self._perform(kernel, self._attribute(site, use, value, arguments), site, value, use.part or site.name)
             return
-        kernel.perform(self._item(use.effect, value, arguments))
+        self._perform(kernel, self._item(use.effect, value, arguments), site, value, None)
         again = self._item(use.effect, value, arguments)  # others may have changed what there is
         kernel.reads |= again.reads
         kernel.writes |= again.writes
+
+    def _perform(self, kernel: Kernel, access: Access, site: Site, held: Any, part: str | None) -> None:
+        if kernel.observer is not None and access.subject is not None:
+            kernel.observer.meet(Shown(access, access.subject, site, held, part))
+        kernel.perform(access)
 
     def _variable(self, site: Site, cell: CellType | None) -> Access:
         if site.kind is Kind.GLOBAL:
