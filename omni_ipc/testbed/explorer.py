@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 
-from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import MemoryOrder, Report, Trace
 from omni_ipc.testbed.again import happens_again
 from omni_ipc.testbed.faults.kernel import Fault
-from omni_ipc.testbed.faults.names import Timers, with_timers
-from omni_ipc.testbed.runner import Runner, Scenario
-from omni_ipc.testbed.search import Budget, Search, Subject
-from omni_ipc.testbed.strategies import STRATEGIES
+from omni_ipc.testbed.faults.names import Timers, parse, with_timers
+from omni_ipc.testbed.jobs import explore_in_jobs
+from omni_ipc.testbed.loading import name_of
+from omni_ipc.testbed.options import Options
+from omni_ipc.testbed.resuming import Saved
+from omni_ipc.testbed.runner import Scenario
+from omni_ipc.testbed.search import Search
 from omni_ipc.testbed.tally import Progress
 
 
@@ -32,6 +36,9 @@ def explore(
     timers: str = Timers.VIRTUAL,
     instrument: Collection[str] = (),
     first: Sequence[Trace] = (),
+    jobs: int = 1,
+    resume: Path | None = None,
+    found_as: Sequence[str | None] = (),
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Run a scenario under schedule after schedule, until one fails, none is left, or a budget is used up.
@@ -59,43 +66,66 @@ def explore(
         instrument: names of modules and packages ("vendor.pump", "vendor.*") that get a point at each access to state
             that tasks share; so does the module of a scenario that takes no runtime.
         first: failures of the scenario that were found earlier (see `saved`): if one still happens, that is the answer.
+        jobs: processes that explore together. The scenario must be found by its name in a module, and its file must not
+            explore when it is imported.
+        resume: folder to save the exploration in, and to go on from if there is one of the same scenario and options;
+            ``runs`` count from its beginning, ``seconds`` from now.
+        found_as: how other processes find the scenario, if not by its name: see `explore_in_jobs`.
         progress: called from time to time.
 
     Raises:
         UsageError: the scenario is no function of at most one argument, or a budget is not positive.
         UnknownName: there is no such strategy, or no such memory order.
     """
-    _require_positive("runs", runs)
-    _require_positive("seconds", seconds)
-    _require_positive("max_steps", max_steps)
-    if strategy not in STRATEGIES:
-        raise UnknownName("strategy", strategy, STRATEGIES)
-    if memory not in list(MemoryOrder):
-        raise UnknownName("memory order", memory, list(MemoryOrder))
+    options = Options(
+        name=name or str(getattr(scenario, "__name__", "scenario")),
+        strategy=strategy,
+        runs=runs,
+        seconds=seconds,
+        seed=seed,
+        transparent=tuple(transparent),
+        memory=memory,
+        defect=defect,
+        max_steps=max_steps,
+        declared=declared,
+        faults=tuple(str(fault) for fault in faults),
+        timers=timers,
+        instrument=tuple(instrument),
+        jobs=jobs,
+    ).check()
     if (again := happens_again(scenario, first, transparent=transparent, max_steps=max_steps)) is not None:
         return again
-    order = MemoryOrder(memory)
-    faults = with_timers(faults, timers)
-    runner = Runner(
-        scenario,
-        transparent=transparent,
-        max_steps=max_steps,
-        memory=order,
-        declared=declared,
-        faults=faults,
-        instrument=instrument,
-    )
-    subject = Subject(
-        scenario=name or str(getattr(scenario, "__name__", "scenario")),
-        defect=defect,
-        memory=order,
-        faults=tuple(str(fault) for fault in faults),
-    )
-    search = Search(runner, subject, lambda: STRATEGIES[strategy](seed), Budget(runs, seconds), progress)
-    with runner:
-        return search.report()
+    if jobs > 1:
+        return explore_in_jobs(found_as or (name_of(scenario),), options, resume=resume, progress=progress)
+    return conduct(scenario, options, faults=faults, resume=resume, progress=progress)[1]
 
 
-def _require_positive(name: str, value: float | None) -> None:
-    if value is not None and not value > 0:
-        raise UsageError(f"{name} must be positive, and is {value}. Leave it out for no limit.")
+def conduct(
+    scenario: Scenario,
+    options: Options,
+    *,
+    faults: Sequence[Fault] | None = None,
+    resume: Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[Search, Report]:
+    """Explore in this process.
+
+    Args:
+        faults: as values, if they are more than their names.
+    """
+    if faults is None:
+        faults = [parse(fault) for fault in options.faults]
+    faults = with_timers(faults, options.timers)
+    saved = None if resume is None else Saved(resume, scenario, options)
+    search = Search(
+        options.runner(scenario, faults, saved.points if saved else ()),
+        options.subject(faults),
+        options.make_strategy,
+        options.budget,
+        progress,
+        saved.keep if saved else None,
+    )
+    if saved is not None:
+        saved.restore(search)
+    with saved.interruptible() if saved else nullcontext(), search.runner:
+        return search, search.report()

@@ -65,7 +65,7 @@ class Search:
     Args:
         make_strategy: makes a fresh one.
         progress: called from time to time.
-        between: called between two runs.
+        between: called before each run, and before the end; told whether what may be spent is spent.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Search:
         make_strategy: Callable[[], Strategy],
         budget: Budget,
         progress: Callable[[Progress], None] | None = None,
-        between: Callable[[Search], None] = _nothing,
+        between: Callable[[Search, bool], None] | None = None,
     ) -> None:
         self.runner = runner
         self.tally = Tally()
@@ -99,9 +99,10 @@ class Search:
 
     def _search(self) -> Report:
         while True:
-            self._between(self)
-            prefix = None
-            if self._budget.is_spent(self.tally) or (prefix := self.strategy.next_prefix()) is None:
+            is_last = self._budget.is_spent(self.tally)
+            if self._between is not None:
+                self._between(self, is_last)
+            if (prefix := self.strategy.next_prefix()) is None or is_last:
                 break
             run = self.runner.run(self.strategy, prefix)
             new = self.tally.add(run, self.strategy)
@@ -116,7 +117,7 @@ class Search:
                 f"No schedule has come to an end: {'; '.join(sorted(self.tally.curtailed))}. "
                 "Let loops wait for what they need, or raise max_steps if the scenario is only long."
             )
-        if not self.strategy.exhausted:
+        if prefix is not None or not self.strategy.exhausted:
             return self._report(Verdict.BOUNDED, self._bound())
         claim = self.strategy.summary() + self._subject.under() + self._sharing()
         if self.tally.curtailed:
@@ -237,7 +238,3 @@ class Search:
         if not self._is_complete:
             return ""
         return f"; none was left out, because tasks share {self.runner.sharing}, which nobody watches"
-
-
-def _nothing(search: Search) -> None:
-    return None

@@ -42,7 +42,7 @@ class Tally:
         forgotten: runs that are not counted, because the search began anew.
     """
 
-    _KEPT = ("schedules", "steps", "_whole", "_signatures", "outcomes", "curtailed", "forgotten")
+    _KEPT = ("schedules", "steps", "_whole", "signatures", "outcomes", "curtailed", "forgotten")
 
     def __init__(self) -> None:
         self.began = perf_counter()
@@ -54,7 +54,7 @@ class Tally:
         """Begin anew, but for the time."""
         self.forgotten += self.schedules
         self.schedules = self.steps = self._whole = 0
-        self._signatures: set[int] = set()
+        self.signatures: set[int] = set()
         self.outcomes: set[str] = set()
         self.curtailed: set[str] = set()
 
@@ -80,13 +80,13 @@ class Tally:
             self.outcomes.add(repr(run.value))
         if strategy.distinct:
             return True
-        before = len(self._signatures)
-        self._signatures.add(signature(run))
-        return len(self._signatures) > before
+        before = len(self.signatures)
+        self.signatures.add(signature(run))
+        return len(self.signatures) > before
 
     def traces(self, strategy: Strategy) -> int:
         """Return how many distinct orders of conflicting steps were seen to the end."""
-        return self._whole if strategy.distinct else len(self._signatures)
+        return self._whole if strategy.distinct else len(self.signatures)
 
     def state(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._KEPT} | {"earlier_s": self.earlier_s + self.elapsed_s}

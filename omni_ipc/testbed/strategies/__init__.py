@@ -12,12 +12,13 @@ from omni_ipc.testbed.strategies.portfolio import Portfolio
 from omni_ipc.testbed.strategies.pos import PartialOrderSampling
 from omni_ipc.testbed.strategies.preemption_bounded import PreemptionBounded
 from omni_ipc.testbed.strategies.random_walk import RandomWalk
+from omni_ipc.testbed.strategies.sampler import Sampler
 from omni_ipc.testbed.strategies.sampling import Sampling
 from omni_ipc.testbed.strategies.source_dpor import SourceDpor
 from omni_ipc.testbed.strategies.surw import SelectivelyUniformWalk
 from omni_ipc.testbed.strategies.uniform import UniformWalk
 
-__all__ = ["STRATEGIES", "Run", "Strategy"]
+__all__ = ["STRATEGIES", "Run", "Strategy", "can_be_shared", "share_of"]
 
 STRATEGIES: Mapping[str, Callable[[int], Strategy]] = {
     "portfolio": Portfolio,
@@ -34,3 +35,23 @@ STRATEGIES: Mapping[str, Callable[[int], Strategy]] = {
     "brute-force": lambda _seed: DepthFirst(reduce=False),
 }
 """Name -> what makes the strategy, given a seed."""
+
+
+def can_be_shared(name: str) -> bool:
+    """Tell whether several processes can share a strategy: what samples, by the numbers of its runs, and the portfolio.
+
+    A systematic search is one process's: where it goes next depends on all that it has seen.
+    """
+    return isinstance(STRATEGIES[name](0), Sampler | Portfolio)
+
+
+def share_of(name: str, seed: int, job: int, jobs: int) -> Strategy:
+    """Make one process's share of a strategy; of the portfolio, the first one searches, and the others sample."""
+    strategy = STRATEGIES[name](seed)
+    if jobs > 1 and isinstance(strategy, Portfolio):
+        if job == 0:
+            return Portfolio(seed, samples=False)
+        strategy, job, jobs = Sampling(seed), job - 1, jobs - 1
+    if isinstance(strategy, Sampler):
+        strategy.shard(job, jobs)
+    return strategy

@@ -1,0 +1,57 @@
+"""One process of an exploration by several: ``python -m omni_ipc.testbed.job``, which `jobs` starts.
+
+What to explore comes on standard input; progress and the report go to standard output, and what the scenario prints to
+standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.errors import UsageError
+from omni_ipc.testbed.explorer import conduct
+from omni_ipc.testbed.jobs import News, Order
+from omni_ipc.testbed.loading import load
+from omni_ipc.testbed.tally import Progress
+
+
+class _Mouth:
+    """Says a line at a time to the parent."""
+
+    def __init__(self) -> None:
+        self._out = os.fdopen(os.dup(1), "wb", buffering=0)
+        os.dup2(2, 1)
+
+    def say(self, news: News) -> None:
+        self._out.write(msgspec.json.encode(news) + b"\n")
+
+    def tell(self, progress: Progress) -> None:
+        self.say(News(progress.schedules, progress.steps, progress.left))
+
+
+def main() -> None:
+    """Explore, and report."""
+    mouth = _Mouth()
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    sys.path[:] = order.path
+    try:
+        scenario = load(order.scenario)
+        if order.arguments:
+            scenario = scenario(*order.arguments)[0]
+        resume = None if order.resume is None else Path(order.resume)
+        search, report = conduct(scenario, order.options, resume=resume, progress=mouth.tell)
+    except UsageError as error:
+        mouth.say(News(usage=str(error)))
+        return
+    except KeyboardInterrupt:  # the parent has had the same
+        sys.exit(130)
+    signatures = tuple(search.tally.signatures)
+    mouth.say(News(report.schedules, report.steps, None, report, signatures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""One exploration by several processes, so that each core has one.
+
+    parent ── what to explore, as JSON ──► job 1: searches      ──┐
+           ── the same ──────────────────► job 2, ...: sample   ──┴─► progress, and at the end a report, a line each
+
+Of the portfolio the first job searches systematically, and the others sample; what samples is shared out by the numbers
+of its runs, so that all jobs together run the same schedules as one would. The first failure ends all. A job inherits
+nothing but its arguments: it imports the scenario by name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import selectors
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.records import Report, Verdict
+from omni_ipc.testbed.options import Options
+from omni_ipc.testbed.strategies import can_be_shared
+from omni_ipc.testbed.tally import Progress
+
+INSIDE = "OMNI_IPC_JOB"  # set in the environment of a job, which starts no others
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What a job is told.
+
+    Args:
+        scenario: name of the function, and of what makes it, if there are arguments.
+        path: where modules are found.
+        resume: folder to go on from.
+    """
+
+    scenario: str
+    arguments: tuple[str | None, ...]
+    path: tuple[str, ...]
+    options: Options
+    resume: str | None
+
+
+class News(msgspec.Struct, frozen=True):
+    """What a job says: how far it is, or how it has ended."""
+
+    schedules: int = 0
+    steps: int = 0
+    left: float | None = None
+    report: Report | None = None
+    signatures: tuple[int, ...] = ()
+    usage: str | None = None  # a UsageError
+
+
+def explore_in_jobs(
+    scenario: Sequence[str | None],
+    options: Options,
+    *,
+    resume: Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Report:
+    """Explore with several processes.
+
+    Args:
+        scenario: name of the function; or name of a function that returns it first, and its arguments.
+
+    Raises:
+        UsageError: this is itself a job, or a job cannot be given the scenario.
+        Inconclusive: a job has died.
+    """
+    if INSIDE in os.environ:
+        raise UsageError(
+            "A job of an exploration explores with jobs of its own: it imports the file of the scenario, which calls "
+            'explore(). Put that call under: if __name__ == "__main__":'
+        )
+    jobs = options.jobs if can_be_shared(options.strategy) else 1
+    orders = [
+        Order(
+            scenario=scenario[0] or "",
+            arguments=tuple(scenario[1:]),
+            path=tuple(sys.path),
+            options=msgspec.structs.replace(options, job=job, jobs=jobs, runs=_part(options.runs, job, jobs)),
+            resume=None if resume is None else str(resume.resolve()),
+        )
+        for job in range(jobs)
+    ]
+    with _Crew(orders, progress) as crew:
+        crew.work()
+        return _merged(crew.jobs, options)
+
+
+def _part(runs: int | None, job: int, jobs: int) -> int | None:
+    return None if runs is None else max(runs // jobs + (job < runs % jobs), 1)
+
+
+@dataclasses.dataclass(slots=True)
+class _Job:
+    number: int
+    process: subprocess.Popen[bytes]
+    out: IO[bytes]
+    last: News = dataclasses.field(default_factory=News)
+    rest: bytes = b""
+
+
+class _Crew:
+    """The processes of one exploration; none outlives it."""
+
+    def __init__(self, orders: Sequence[Order], progress: Callable[[Progress], None] | None) -> None:
+        self.jobs: list[_Job] = []
+        self._orders = orders
+        self._progress = progress
+        self._selector = selectors.DefaultSelector()
+        self._seconds = 0.0
+
+    def __enter__(self) -> _Crew:
+        for number, order in enumerate(self._orders):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "omni_ipc.testbed.job"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, INSIDE: str(number), "PYTHONPATH": os.pathsep.join(sys.path)},
+            )
+            assert process.stdin is not None
+            assert process.stdout is not None
+            self.jobs.append(_Job(number, process, process.stdout))
+            with process.stdin:
+                process.stdin.write(msgspec.json.encode(order))
+            os.set_blocking(process.stdout.fileno(), False)
+            self._selector.register(process.stdout, selectors.EVENT_READ, self.jobs[-1])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._selector.close()
+        for job in self.jobs:
+            if job.process.poll() is None:
+                job.process.terminate()
+        for job in self.jobs:
+            job.process.wait()
+            job.out.close()
+
+    def work(self) -> None:
+        """Hear what the jobs say until all have ended, or one has an answer for all."""
+        from time import perf_counter
+
+        began = perf_counter()
+        while self._selector.get_map():
+            for key, _ in self._selector.select():
+                if not self._hear(key.data):
+                    self._selector.unregister(key.fileobj)
+            if any(_is_final(job) for job in self.jobs):
+                return
+            if self._progress is not None:
+                self._progress(self._told(perf_counter() - began))
+
+    def _hear(self, job: _Job) -> bool:
+        """Take in what a job has said; False once it says no more."""
+        data = job.out.read()
+        if data is None:
+            return True
+        if not data:
+            job.process.wait()
+            return False
+        *lines, job.rest = (job.rest + data).split(b"\n")
+        for line in lines:
+            job.last = msgspec.json.decode(line, type=News)
+        return True
+
+    def _told(self, seconds: float) -> Progress:
+        return Progress(
+            schedules=sum(job.last.schedules for job in self.jobs),
+            steps=sum(job.last.steps for job in self.jobs),
+            seconds=seconds,
+            left=self.jobs[0].last.left,
+            doing=f"{len(self.jobs)} jobs",
+        )
+
+
+def _is_final(job: _Job) -> bool:
+    """Tell whether what a job has found is the answer of all."""
+    if job.last.usage is not None or (job.process.poll() or 0) != 0:
+        return True
+    return job.last.report is not None and job.last.report.verdict is not Verdict.BOUNDED
+
+
+def _merged(jobs: Sequence[_Job], options: Options) -> Report:
+    """Put the reports of the jobs together."""
+    for job in jobs:
+        if job.last.usage is not None:
+            raise UsageError(job.last.usage)
+        if job.last.report is None and job.process.poll() is not None:
+            raise Inconclusive(
+                f"Job {job.number + 1} of {len(jobs)} has ended with status {job.process.returncode} before it was "
+                "done; what it said stands above. Explore in one process: --jobs 1."
+            )
+    reports = [job.last.report for job in jobs if job.last.report is not None]
+    deciding = next((report for report in reports if report.verdict is not Verdict.BOUNDED), reports[0])
+    signatures = {signature for job in jobs for signature in job.last.signatures}
+    split = f"{len(jobs)} jobs" if len(jobs) > 1 else f"one job, because {options.strategy} is one process's work"
+    if deciding.verdict is Verdict.BOUNDED:
+        reason = "; ".join(report.reason for report in reports)
+        traces = max(len(signatures), deciding.traces)
+    else:
+        reason, traces = deciding.reason, deciding.traces
+    return msgspec.structs.replace(
+        deciding,
+        reason=f"{reason} (in {split})",
+        schedules=sum(job.last.schedules for job in jobs),
+        steps=sum(job.last.steps for job in jobs),
+        traces=traces,
+        outcomes=tuple(sorted({outcome for report in reports for outcome in report.outcomes})),
+    )
