@@ -59,6 +59,11 @@ class ControlledRuntime:
         """
         return self._spawn(fn, args, name)
 
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the run, for objects that are made outside of this room."""
+        return self._kernel
+
     def process(self, name: str) -> ControlledProcess:
         """Make a process of tasks, which a fault may kill all at once."""
         process = self._processes[name] = ControlledProcess(self._kernel, name, self._spawn)

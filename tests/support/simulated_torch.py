@@ -1,0 +1,128 @@
+"""As much of torch as `omni_ipc.device.cuda` uses, over a simulated device: so its own lines are explored."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import omni_ipc.device.api
+from omni_ipc.testbed import ControlledRuntime
+from omni_ipc.testbed.devices import Block, SimulatedDevice, SimulatedEvent
+from omni_ipc.testbed.devices import Stream as SimulatedStream
+from omni_ipc.testbed.devices.simulated import SimulatedTensor
+
+_SOURCE = Path(omni_ipc.device.api.__file__).with_name("cuda.py")
+
+
+class Tensor:
+    """A tensor of one value, on the device or in memory of the host."""
+
+    dtype = "torch.int64"
+    shape = (1,)
+    nbytes = 8
+
+    def __init__(self, torch: SimulatedTorch, memory: Block | SimulatedTensor) -> None:
+        self._torch = torch
+        self._memory = memory
+        self.device = "cuda:0" if isinstance(memory, SimulatedTensor) else "cpu"
+
+    @property
+    def block(self) -> Block:
+        return self._memory.block if isinstance(self._memory, SimulatedTensor) else self._memory
+
+    def detach(self) -> Tensor:
+        return self
+
+    def copy_(self, source: Tensor, *, non_blocking: bool) -> Tensor:
+        assert non_blocking
+        self._torch.world.copy(source.block, self.block)
+        return self
+
+    def read(self) -> Any:
+        """Return what the host sees now."""
+        return self.block.load()
+
+
+class Stream:
+    """``torch.cuda.Stream``."""
+
+    def __init__(self, stream: SimulatedStream) -> None:
+        self.simulated = stream
+
+    def wait_event(self, event: Event) -> None:
+        if event.reached is not None:  # one that was never recorded holds nothing back
+            self.simulated.wait_for(event.reached)
+
+
+class Event:
+    """``torch.cuda.Event``."""
+
+    def __init__(self, *, blocking: bool) -> None:
+        assert blocking, "a thread that waits for it would spin"
+        self.reached: SimulatedEvent | None = None
+
+    def record(self, stream: Stream) -> None:
+        self.reached = stream.simulated.record()
+
+    def query(self) -> bool:
+        return self.reached is None or self.reached.query()
+
+    def synchronize(self) -> None:
+        if self.reached is not None:
+            self.reached.synchronize()
+
+
+class SimulatedTorch(ModuleType):
+    """The module, whose device belongs to one run after the other."""
+
+    def __init__(self) -> None:
+        super().__init__("torch")
+        self.world: SimulatedDevice
+        self.Tensor = Tensor
+        self.__version__ = "simulated"
+        self.device = str
+        self.cuda = SimpleNamespace(
+            Stream=lambda _: Stream(self.world.stream("side of CUDA")),
+            Event=Event,
+            is_available=lambda: True,
+            device_count=lambda: 1,
+            current_stream=lambda _: Stream(self.world.current()),
+            stream=self._on,
+            synchronize=lambda _: self.world.synchronize(),
+        )
+
+    def begin(self, rt: ControlledRuntime) -> SimulatedDevice:
+        """Let a run have a device of its own."""
+        self.world = SimulatedDevice(rt)
+        return self.world
+
+    def compute(self, fn: Callable[[], Any]) -> Tensor:
+        """Issue a computation to the current stream."""
+        return Tensor(self, self.world.compute(fn))
+
+    def empty(self, shape: Any, *, dtype: Any, pin_memory: bool) -> Tensor:
+        assert pin_memory, "a copy to memory that is not pinned is none that the host can overlap"
+        return Tensor(self, Block(self.world.kernel))
+
+    def _on(self, stream: Stream) -> AbstractContextManager[None]:
+        return self.world.on(stream.simulated)
+
+
+@contextmanager
+def cuda_over(torch: SimulatedTorch, *, without: str = "") -> Iterator[ModuleType]:
+    """Import `omni_ipc.device.cuda` over the simulated torch, perhaps with one of its lines left out."""
+    source = _SOURCE.read_text()
+    assert without in source, f"there is no line '{without}' in {_SOURCE.name} any more"
+    spec = importlib.util.spec_from_loader("cuda_over_simulated_torch", loader=None)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    with patch.dict(sys.modules, {"torch": torch, spec.name: module}):
+        code = source.replace(without, "pass") if without else source
+        exec(compile(code, str(_SOURCE), "exec"), vars(module))
+        yield module
