@@ -49,7 +49,7 @@ def test_the_kernels_are_as_many_as_they_are_to_be() -> None:
     assert list(table.committed()) == [kernel.name for kernel in KERNELS]
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in PLAIN if kernel.name != "timed_out_get"], ids=named)
+@pytest.mark.parametrize("kernel", PLAIN, ids=named)
 def test_the_twin_of_a_kernel_is_right_on_plain_threads(kernel: Kernel) -> None:
     """It is an ordinary program, that ends, and raises in no thread."""
     before = threading.active_count()

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import select
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from omni_ipc.workflows.bench.child import Child
 from omni_ipc.workflows.bench.measures import Found, Measure
 from omni_ipc.workflows.bench.pair import Command
 from omni_ipc.workflows.bench.subject import Case
@@ -29,14 +26,9 @@ class Pair:
     """One subject's process."""
 
     def __init__(self, path: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE, path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is ours; and all that it starts can be ended with it
-        )
+        self._child = Child([sys.executable, "-m", _MODULE, path])
         self._started: Found | None = None
+        self.end = self._child.end
 
     def started(self) -> Found:
         """Wait until it is there, and tell why it is not."""
@@ -46,31 +38,14 @@ class Pair:
     def ask(self, measure: Measure, case: Case, seconds: float) -> None:
         """Have something measured; `answer` waits for what was found."""
         self._seconds = seconds
-        stdin = self._process.stdin
-        assert stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # the answer tells
-            stdin.write(msgspec.json.encode(Command(measure, case, seconds)) + b"\n")
-            stdin.flush()
+        self._child.write(msgspec.json.encode(Command(measure, case, seconds)))
 
     def answer(self) -> Found:
         """Give what was found, or why nothing was."""
         return self._answer(self._seconds + _PATIENCE_S)
 
-    def end(self) -> None:
-        """End it, and all that it started."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            with contextlib.suppress(BrokenPipeError):
-                stream.close()
-
     def _answer(self, seconds: float) -> Found:
-        stdout = self._process.stdout
-        assert stdout is not None
-        ready, _, _ = select.select([stdout], [], [], seconds)
-        line = stdout.readline() if ready else b""
+        line = self._child.read(seconds)
         return msgspec.json.decode(line, type=Found) if line else Found(reason="its process died, or hangs")
 
 

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.kernels.kernel import EXCEPTION, LOST_WAKEUP, Kernel, together
 
+_PATIENCE_S = 0.05
+
 
 def cancelled_future() -> None:
     """A thread looks whether a future is done, and sets its result: who awaits it cancels it between the two."""
@@ -43,7 +45,7 @@ def timed_out_get() -> None:
     def get(items: asyncio.Queue[str], loop: asyncio.AbstractEventLoop) -> str | None:
         future = asyncio.run_coroutine_threadsafe(items.get(), loop)
         try:
-            return future.result(timeout=1.0)
+            return future.result(timeout=_PATIENCE_S)
         except TimeoutError:
             future.cancel()
             return None
@@ -55,7 +57,7 @@ def timed_out_get_fixed() -> None:
     """The loop, which takes it out, gives up."""
 
     def get(items: asyncio.Queue[str], loop: asyncio.AbstractEventLoop) -> str | None:
-        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(items.get(), 1.0), loop)
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(items.get(), _PATIENCE_S), loop)
         try:
             return future.result()
         except TimeoutError:
@@ -72,7 +74,7 @@ def _get_with_patience(get: Callable[[asyncio.Queue[str], asyncio.AbstractEventL
         loop = asyncio.get_running_loop()
         thread = threading.Thread(target=lambda: taken.append(get(items, loop)), name="consumer")
         thread.start()
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(_PATIENCE_S)
         items.put_nowait("item")
         await asyncio.to_thread(thread.join)
         taken.extend(items.get_nowait() for _ in range(items.qsize()))
