@@ -150,10 +150,29 @@ def explore(
         ),
     ],
     defect: Defect = None,
-    strategy: Annotated[str, typer.Option(help="depth-first, brute-force or random.")] = "depth-first",
+    strategy: Annotated[
+        str,
+        typer.Option(
+            help="portfolio: several, in rounds; dpor, preemption-bounded, delay-bounded, depth-first, brute-force; "
+            "surw, pos, pct, urw, random, or sampling: all of these."
+        ),
+    ] = "portfolio",
     runs: Annotated[int | None, typer.Option(help="Schedules to run at most.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Time to spend at most.")] = None,
-    seed: Annotated[int, typer.Option(help="Of a random strategy.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of what is left to chance.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Processes that explore together.")] = 1,
+    instrument: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE",
+            help="A module or package (vendor.pump, vendor.*) that gets a point at each access to state that tasks "
+            "share. May be given again.",
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to save the exploration from time to time, and go on from."),
+    ] = None,
     memory: Annotated[
         str, typer.Option(help="When tasks see each other's stores: sc (at once), tso (x86-64), release or weak.")
     ] = "sc",
@@ -179,7 +198,7 @@ def explore(
     """Run a scenario under schedule after schedule, until one fails or none is left."""
     from omni_ipc.testbed import saved
     from omni_ipc.testbed.explain import explain
-    from omni_ipc.workflows.exploring import explore_scenario
+    from omni_ipc.workflows.exploring import expected, explore_scenario, pace
 
     out = Output(json)
     require_folder(save or saved.FOLDER)
@@ -194,10 +213,11 @@ def explore(
             memory=memory,
             faults=fault or (),
             timers=timers,
+            instrument=instrument or (),
+            jobs=jobs,
+            resume=resume,
             first=() if fresh else saved.for_scenario(scenario, defect=defect, memory=memory),
-            progress=lambda now: show_progress(
-                f"{counted(now.schedules, 'schedule')} of {scenario}", now.schedules, runs
-            ),
+            progress=lambda now: show_progress(pace(now), now.schedules, runs or expected(now)),
         )
     code = ExitCode(report.verdict.exit_code)
     reason = report.reason.removesuffix(f": {report.failure}")  # it is told below

@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import IO
 
 import msgspec
@@ -145,8 +146,6 @@ class _Crew:
 
     def work(self) -> None:
         """Hear what the jobs say until all have ended, or one has an answer for all."""
-        from time import perf_counter
-
         began = perf_counter()
         while self._selector.get_map():
             for key, _ in self._selector.select():
@@ -202,7 +201,7 @@ def _merged(jobs: Sequence[_Job], options: Options) -> Report:
     signatures = {signature for job in jobs for signature in job.last.signatures}
     split = f"{len(jobs)} jobs" if len(jobs) > 1 else f"one job, because {options.strategy} is one process's work"
     if deciding.verdict is Verdict.BOUNDED:
-        reason = "; ".join(report.reason for report in reports)
+        reason = "; ".join(dict.fromkeys(report.reason for report in reports))
         traces = max(len(signatures), deciding.traces)
     else:
         reason, traces = deciding.reason, deciding.traces

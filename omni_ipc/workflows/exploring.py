@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from omni_ipc import scenarios
-from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.errors import UsageError
 from omni_ipc.records import MemoryOrder, Report, Trace
+from omni_ipc.report.text import counted
 from omni_ipc.testbed import Progress, explore
 from omni_ipc.testbed.faults import Timers, parse
-
-Function = Callable[..., object]
+from omni_ipc.testbed.loading import Function, load
 
 
 def explore_scenario(
     name: str,
     *,
     defect: str | None = None,
-    strategy: str = "depth-first",
+    strategy: str = "portfolio",
     runs: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
     memory: str = MemoryOrder.SC,
     faults: Sequence[str] = (),
     timers: str = Timers.VIRTUAL,
+    instrument: Sequence[str] = (),
     first: Sequence[Trace] = (),
+    jobs: int = 1,
+    resume: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Explore a scenario of the table, or ``path/to/file.py:function``.
@@ -47,7 +48,11 @@ def explore_scenario(
         memory=memory,
         faults=[parse(fault) for fault in faults],
         timers=timers,
+        instrument=instrument,
         first=first,
+        jobs=jobs,
+        resume=resume,
+        found_as=(f"{__name__}:{resolve.__name__}", name, defect),
         transparent=transparent,
         declared=":" not in name,  # a world's tasks share the watched table, and notes that only its judge reads
         progress=progress,
@@ -61,56 +66,20 @@ def resolve(name: str, defect: str | None) -> tuple[Function, tuple[str, ...]]:
             raise UsageError(
                 f"'{name}' is a function of yours; --defect is for the scenarios of the table. Leave it out."
             )
-        return load_function(name), ()
+        return load(name), ()
     scenario = scenarios.find(name)
     parts = scenario.parts(defect)
     return lambda rt: scenario.world(rt, parts).run(), scenario.transparent
 
 
-def load_function(target: str) -> Function:
-    """Import ``path/to/file.py:function``.
-
-    Raises:
-        UsageError: there is no such file or function, or the file cannot be imported; says where it fails. Or Python
-            leaves out assert statements, and so what a scenario claims.
-    """
-    if not __debug__:
-        raise UsageError(
-            f"Python runs with -O or PYTHONOPTIMIZE, and so without the assert statements of '{target}': whatever they "
-            "claim would hold. Run it without: env -u PYTHONOPTIMIZE omni-ipc ..."
-        )
-    file, _, name = target.rpartition(":")
-    path = Path(file)
-    if not path.is_file():
-        raise UsageError(f"There is no file '{file}'. Give path/to/file.py:function, as seen from {Path.cwd()}.")
-    module_name = f"scenario:{path.stem}"  # shadows no module
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"'{file}' is no Python file. Give path/to/file.py:function.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module  # dataclasses look themselves up by it
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise UsageError(
-            f"'{file}' cannot be imported: {type(error).__name__}: {error}. {_last_line(error, path)}"
-        ) from None
-    finally:
-        sys.path.pop(0)
-    function: Function | None = getattr(module, name, None)
-    if not callable(function):
-        functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        raise UnknownName(f"function in '{file}' called", name, functions)
-    return function
+def pace(now: Progress) -> str:
+    """Say how far an exploration has come, and how fast it goes."""
+    rate = f"{now.schedules / now.seconds:,.0f}/s" if now.seconds > 0 else ""
+    traces = f"{counted(now.traces, 'distinct trace')}" if now.traces else ""
+    left = f"about {now.left:,.0f} left" if now.left is not None and now.left >= 1 else ""
+    return " · ".join(filter(None, (counted(now.schedules, "schedule"), rate, traces, left, now.doing)))
 
 
-def _last_line(error: BaseException, path: Path) -> str:
-    """Say at which line of the user's file an import failed."""
-    line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return f"{path}:{line}" if line else str(path)
+def expected(now: Progress) -> int | None:
+    """Estimate how many schedules there are in all."""
+    return None if now.left is None else round(now.schedules + now.left)

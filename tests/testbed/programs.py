@@ -12,6 +12,7 @@ import msgspec
 from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed import STRATEGIES, ControlledRuntime
 from omni_ipc.testbed.failures import shape
+from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.objects.task import ControlledTask
 from omni_ipc.testbed.orders import signature
 from omni_ipc.testbed.runner import Runner
@@ -253,15 +254,22 @@ class Everything(msgspec.Struct, frozen=True):
 
 
 def everything(
-    program: Program, strategy: str, *, runs: int, seed: int = 0, memory: MemoryOrder = MemoryOrder.SC
+    program: Program,
+    strategy: str,
+    *,
+    runs: int,
+    seed: int = 0,
+    memory: MemoryOrder = MemoryOrder.SC,
+    faults: Sequence[Fault] = (),
 ) -> Everything:
     """Search all schedules of a program, or so many."""
     search = STRATEGIES[strategy](seed)
+    search.allot(runs, None)
     outcomes: set[str] = set()
     failures: set[tuple[str, str]] = set()
     orders: set[int] = set()
     whole = done = 0
-    with Runner(scenario_of(program), memory=memory) as runner:
+    with Runner(scenario_of(program), memory=memory, faults=faults) as runner:
         while (prefix := search.next_prefix()) is not None and done < runs:
             run = runner.run(search, prefix)
             search.learn(run)

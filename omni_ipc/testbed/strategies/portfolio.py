@@ -1,10 +1,12 @@
 """The portfolio: what finds most faults soonest goes first, and what can rule them out comes last, if it can be paid.
 
     1  the default order, from which the others learn what tasks there are, and what they share
-    2  schedules that are one delay away from it
-    3  source-DPOR for a moment: small scenarios are done with
-    4  sampling: of ten runs, five are SURW's, two POS's, one each PCT-3's, URW's and a random walk's
-    5  source-DPOR again, to the end if an estimate says that it can be reached; otherwise with few preemptions first
+    2  source-DPOR for a moment, then sampling for a moment: most faults show here, and small scenarios are done with
+    3  schedules that are one delay away from the default order
+    4  source-DPOR for a while
+    5  sampling: of ten runs, five are SURW's, two POS's, one each PCT-3's, URW's and a random walk's; left out if an
+       estimate says that it costs more than to search to the end
+    6  source-DPOR again, to the end if an estimate says that it can be reached; otherwise with few preemptions first
 
 Sampling stops before its share is spent when few of its last runs were new: see `Novelty`.
 
@@ -27,8 +29,9 @@ from omni_ipc.testbed.strategies.source_dpor import SourceDpor
 from omni_ipc.testbed.tasks import Task
 
 RUNS = 20_000  # to spend, unless the caller says how much
-_MOMENT = 200  # runs of rounds 2 and 3 at most
+_MOMENT, _WHILE = 30, 200  # runs
 _PREEMPTIONS = 2
+_CHEAP = 0.1  # share of what is left to spend for which it is better to search to the end than to sample
 _OPTIMISM = 2  # how far an estimate may exceed what can be paid
 
 
@@ -52,8 +55,9 @@ class Portfolio(Strategy):
         self._delays = DelayBounded(1)
         self._search: Strategy = SourceDpor() if reduce else DepthFirst(reduce=False)
         self._few = PreemptionBounded(_PREEMPTIONS)
-        self._rounds: list[Strategy] = [self._sampling, self._delays, self._search, self._sampling, self._search]
-        self._rounds += [self._few, self._search] if reduce else []
+        searching, sampling = self._search, self._sampling
+        self._rounds: list[Strategy] = [sampling, searching, sampling, self._delays, searching, sampling, searching]
+        self._rounds += [self._few, searching] if reduce else []
         self._round = 0
         self._began_runs = 0  # of the round
         self._began = self._now = perf_counter()
@@ -104,11 +108,14 @@ class Portfolio(Strategy):
             case 0:
                 return done >= 1
             case 1 | 2:
-                return done >= _MOMENT or self._has_spent(0.1)
-            case 3:
-                return not self._samples or self._sampling.novelty.is_spent or self._has_spent(0.5)
-            case 4:
-                return done == 0 and not self._can_be_ended()
+                return done >= _MOMENT or self._has_spent(0.1) or (self._round == 2 and not self._samples)
+            case 3 | 4:
+                return done >= _WHILE or self._has_spent(0.1)
+            case 5:
+                is_idle = not self._samples or (done == 0 and self._can_be_ended(_CHEAP))
+                return is_idle or self._sampling.novelty.is_spent or self._has_spent(0.5)
+            case 6:
+                return done == 0 and not self._can_be_ended(_OPTIMISM)
         return False
 
     def _has_spent(self, share: float) -> bool:
@@ -116,15 +123,15 @@ class Portfolio(Strategy):
             return True
         return self._seconds is not None and self._now - self._began_round >= self._seconds * share
 
-    def _can_be_ended(self) -> bool:
-        """Tell whether what is left to spend will do for what is left to search."""
+    def _can_be_ended(self, share: float) -> bool:
+        """Tell whether such a share of what is left to spend will do for what is left to search."""
         left, most = self._search.left() or 0.0, float("inf")
         if self._runs is not None:
             most = self._runs - self.runs
         if self._seconds is not None:
             spent = self._now - self._began
             most = min(most, self.runs * max(self._seconds - spent, 0.0) / max(spent, 1e-9))
-        return left <= most * _OPTIMISM
+        return left <= most * share
 
     def unreduced(self) -> Strategy:
         fresh = Portfolio(self._seed, reduce=False, samples=self._samples)
