@@ -235,7 +235,7 @@ def test_a_trace_is_shown(omni: Omni, trace: Path) -> None:
     assert ran.out.startswith("future_orphan with the defect unpack_outside_lock: explored, ")
     assert "the last step of each task" in ran.out
     assert json.loads(Path("copy.json").read_text())["result"] == json.loads(trace.read_text())
-    assert omni("show", trace, "--full").out.count("\n") >= ran.out.count("\n")
+    assert omni("show", trace, "--all").out.count("\n") >= ran.out.count("\n")
 
 
 def test_models_are_checked_against_the_manifest(omni: Omni) -> None:
@@ -477,7 +477,7 @@ def test_what_the_testbed_cannot_control_is_inconclusive(omni: Omni) -> None:
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path, trace: Path) -> None:
     """`| head -1` and a closed standard output change neither the exit code nor what stands on standard error."""
     for shell in ("| head -c 1", ">&-"):
-        line = f"{sys.executable} -m omni_ipc show {trace} --full {shell}; exit ${{PIPESTATUS[0]}}"
+        line = f"{sys.executable} -m omni_ipc show {trace} --all {shell}; exit ${{PIPESTATUS[0]}}"
         ended = subprocess.run(
             ["bash", "-c", line], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False
         )

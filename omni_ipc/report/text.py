@@ -13,7 +13,7 @@ one column, and their names get another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -62,7 +62,7 @@ def render(explanation: Explanation, *, width: int, full: bool = False) -> Rende
     rows = rows_of(explanation, full=full)
     parts: list[RenderableType] = [*_story(explanation.story)]
     if rows:
-        parts += [_lanes(rows, width) or _listing(rows), _legend(explanation, rows), ""]
+        parts += [_lanes(rows, width) or _listing(rows), *_legend(explanation, rows), ""]
     if trace.failure is not None:
         parts.append(tell(trace.failure))
         parts += _graph(trace.failure.waits)
@@ -98,25 +98,26 @@ def _story(sentences: Sequence[str]) -> list[RenderableType]:
 def _lanes(rows: Sequence[Row | Gap], width: int) -> Table | None:
     """Give each task a column of its own, and the reasons of the switches one; None if there is no room for that."""
     tasks = dict.fromkeys(row.step.task for row in rows if isinstance(row, Row))
-    lanes = [Column(task, [_lane(row, task) for row in rows]) for task in tasks]
-    columns = [_marks(rows), *lanes, *_changes(rows)]
     reasons = Column("why another task", [_reason(row) for row in rows], narrowest=_REASON_WIDTH)
-    has_reasons = any(cell.plain for cell in reasons.cells)
-    return (lay_out([*columns, reasons], width) if has_reasons else None) or lay_out(columns, width)
+    beside = [reasons] if any(cell.plain for cell in reasons.cells) else []
+    lanes = [Column(task, [_lane(row, task, _action) for row in rows]) for task in tasks]
+    told = [Column(task, [_lane(row, task, _with_reason) for row in rows]) for task in tasks]
+    marks, changes = _marks(rows), _changes(rows)
+    return lay_out([marks, *lanes, *changes, *beside], width) or lay_out([marks, *told, *changes], width)
 
 
 def _listing(rows: Sequence[Row | Gap]) -> Table:
     """Give all tasks one column."""
     tasks = Column("task", [Text("" if isinstance(row, Gap) else row.step.task) for row in rows])
-    steps = Column("step", [_with_reason(row) for row in rows])
+    steps = Column(
+        "step", [_with_reason(row) if isinstance(row, Row) else _steps(sum(row.counts.values())) for row in rows]
+    )
     table = lay_out([_marks(rows), tasks, steps, *_changes(rows)], None)
     assert table is not None, "without a width, there is room"
     return table
 
 
-def _with_reason(row: Row | Gap) -> Text:
-    if isinstance(row, Gap):
-        return _steps(sum(row.counts.values()))
+def _with_reason(row: Row) -> Text:
     reason = _reason(row)
     return _action(row).append(f"\n({reason.plain})", "not bold dim default") if reason.plain else _action(row)
 
@@ -134,10 +135,10 @@ def _signs(row: Row) -> list[str]:
     return [sign for is_so, sign in signs if is_so]
 
 
-def _lane(row: Row | Gap, task: str) -> Text:
+def _lane(row: Row | Gap, task: str, write: Callable[[Row], Text]) -> Text:
     if isinstance(row, Gap):
         return _steps(row.counts.get(task, 0))
-    return _action(row) if row.step.task == task else Text()
+    return write(row) if row.step.task == task else Text()
 
 
 def _action(row: Row) -> Text:
@@ -173,14 +174,14 @@ def _changes(rows: Sequence[Row | Gap]) -> list[Column]:
     return [Column("state", cells, narrowest=_STATE_WIDTH)] if any(cells) else []
 
 
-def _legend(explanation: Explanation, rows: Sequence[Row | Gap]) -> Text:
+def _legend(explanation: Explanation, rows: Sequence[Row | Gap]) -> list[RenderableType]:
     """Explain the marks that explain something, and say how many steps are left out."""
     used = {sign for row in rows if isinstance(row, Row) for sign in _signs(row)}
     parts = [f"{sign} {meaning}" for sign, meaning in _MARKS.items() if sign in used and sign != "▸"]
     left_out = sum(sum(row.counts.values()) for row in rows if isinstance(row, Gap))
     if left_out:
         parts.append(f"{counted(left_out, 'step')} of {len(explanation.trace.steps):,} left out; --all shows them")
-    return Text("   ".join(parts), "dim")
+    return [Text("   ".join(parts), "dim")] if parts else []
 
 
 def _graph(waits: Sequence[Wait]) -> list[RenderableType]:

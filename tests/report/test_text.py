@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
-from omni_ipc.records import Failure, FailureKind, MemoryOrder, Origin, Step, Trace
+from omni_ipc.records import (
+    Access,
+    Cause,
+    Failure,
+    FailureKind,
+    MemoryOrder,
+    Origin,
+    Step,
+    Switch,
+    Trace,
+    Wait,
+    Why,
+)
 from omni_ipc.report.text import heading, render
+from omni_ipc.testbed.explain import explain
 
 RACE = Trace(
     version=1,
@@ -29,6 +44,58 @@ RACE = Trace(
     ),
 )
 
+LOST_UPDATE = Trace(
+    version=1,
+    scenario="bank.py:two_deposits",
+    origin=Origin.EXPLORED,
+    steps=(
+        Step(
+            "alice",
+            "field.read",
+            {"field": "till.total"},
+            "bank.py:9 in add",
+            accesses=(Access("till.total", value="0"),),
+        ),
+        Step("noise", "sleep", {"ms": 1}),
+        Step("noise", "sleep", {"ms": 1}),
+        Step(
+            "bob",
+            "field.write",
+            {"field": "till.total"},
+            "bank.py:9 in add",
+            accesses=(Access("till.total", True, "2"),),
+            switch=Switch(Why.PREEMPTED, "'alice' could have gone on with field.write", "alice"),
+        ),
+        Step(
+            "alice",
+            "field.write",
+            {"field": "till.total"},
+            "bank.py:9 in add",
+            accesses=(Access("till.total", True, "1"),),
+            switch=Switch(Why.ENDED, "'bob' has ended"),
+        ),
+    ),
+    failure=Failure(FailureKind.EXCEPTION, "AssertionError: 1", "alice", "bank.py:20 in two_deposits"),
+    causes=(Cause(0, 3, "till.total"),),
+)
+
+EXPLAINED = """\
+• 'alice' read till.total (0, bank.py:9) before 'bob' set till.total to 2 (bank.py:9).
+• So 'alice' raised AssertionError: 1 (bank.py:20).
+• With that order the other way round, it did not fail.
+
+    # │ alice                        │ bob                          │ why another task
+──────┼──────────────────────────────┼──────────────────────────────┼───────────────────────────────
+◆ ▸ 1 │ field.read field=till.total  │                              │
+      │ till.total = 0               │                              │
+    … │                              │                              │
+◆ ▸ 4 │                              │ field.write field=till.total │ 'alice' could have gone on
+      │                              │ till.total := 2              │ with field.write
+✗ ▸ 5 │ field.write field=till.total │                              │ 'bob' has ended
+      │ till.total := 1              │                              │
+◆ the other way round, it did not fail   ✗ here it failed   2 steps of 5 left out; --all shows them
+"""
+
 IN_LANES = """\
   # │ pump                          │ consumer
 ────┼───────────────────────────────┼───────────────────────
@@ -36,7 +103,8 @@ IN_LANES = """\
 ▸ 2 │                               │ Consumer.Wait output=a
 ▸ 3 │ Pump.Deliver output=a         │
     │ holding=False                 │
-  4 │ queue.get                     │
+✗ 4 │ queue.get                     │
+✗ here it failed
 
 lost wake-up: it waits, and nobody is left to wake it (task
 consumer, outputs.py:88 in wait)
@@ -57,7 +125,8 @@ NARROW = """\
 ▸ 3 │ pump     │ Pump.Deliver
     │          │ output=a
     │          │ holding=False
-  4 │ pump     │ queue.get
+✗ 4 │ pump     │ queue.get
+✗ here it failed
 """
 
 
@@ -69,6 +138,43 @@ def test_a_trace_is_drawn_with_one_column_a_task() -> None:
 def test_a_narrow_terminal_gets_one_column_for_all_tasks() -> None:
     """No word is broken for the sake of the lanes."""
     assert _drawn(RACE, width=30).startswith(NARROW)
+
+
+def test_causes_values_and_reasons_are_shown() -> None:
+    """What happened comes first, in sentences; tasks that do not matter have no column; a switch has its reason."""
+    assert _drawn(LOST_UPDATE, width=100).startswith(EXPLAINED)
+
+
+def test_a_narrow_terminal_gets_the_reasons_below_the_steps() -> None:
+    """In the lanes, or, where there is no room for them either, in the one column."""
+    for width, reason in ((50, "│                         │ ('alice' could"), (34, "│       │ ('alice' could")):
+        drawn = _drawn(LOST_UPDATE, width=width)
+        assert reason in drawn
+        assert max(map(len, drawn.splitlines())) <= width
+
+
+def test_who_waits_for_whom_is_drawn() -> None:
+    """An arrow from each task that waits to who could end it, and what it waits for upon the arrow."""
+    waits = (
+        Wait("left", "lock2", "right", where="philo.py:3 in dine"),
+        Wait("right", "lock1", "left", where="philo.py:4 in dine"),
+        Wait("guest", "event1 to be set", until=2.5),
+    )
+    failure = Failure(FailureKind.DEADLOCK, "they wait", "left", waits=waits)
+    drawn = _drawn(Trace(version=1, scenario="s", origin=Origin.EXPLORED, steps=(), failure=failure), width=80)
+    assert "'left' holds lock1 and waits for lock2 (philo.py:3); 'right' holds lock2" in drawn
+    assert "  left  ── lock2 ──▶                        right\n" in drawn
+    assert "  guest ── event1 to be set until 2.5 s ──▶ nobody in particular\n" in drawn
+
+
+def test_without_colours_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marks are signs, and not colours alone."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(file=StringIO(), width=100, force_terminal=True)
+    console.print(render(explain(LOST_UPDATE), width=100))
+    written = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "◆ ▸ 4" in written
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", written)
 
 
 def test_a_step_shows_what_it_changed_in_the_state() -> None:
@@ -109,6 +215,7 @@ def test_of_a_long_trace_the_regions_and_last_steps_are_shown() -> None:
         "▸ 31 │ queue.get  │\n"
         "▸ 32 │            │ Right.End\n"
         "  33 │            │ lock.acquire\n"
+        "29 steps of 33 left out; --all shows them\n"
         "\n"
     )
     assert _drawn(trace, width=60, full=True).count("queue.get") == len(between)
@@ -135,6 +242,7 @@ def test_a_task_that_polls_is_shown_once() -> None:
         "  3 │            │ Bell.Park\n"
         "  … │            │ 58 steps\n"
         " 62 │            │ Reader.Leave\n"
+        "58 steps of 62 left out; --all shows them\n"
         "\n"
     )
 
@@ -199,11 +307,10 @@ def test_the_heading_says_what_the_trace_is_of() -> None:
         claim="NoStrandedOutputInv",
     )
     assert heading(counterexample).plain == (
-        "split_map without a defect: TLC's counterexample in SplitMap/bug/late_split_map, 1 step\n"
-        "violates NoStrandedOutputInv"
+        "split_map: TLC's counterexample in SplitMap/bug/late_split_map, 1 step\nviolates NoStrandedOutputInv"
     )
     nameless = Trace(version=1, scenario="mine", origin=Origin.MODEL, steps=())
-    assert heading(nameless).plain == "mine without a defect: TLC's counterexample, 0 steps"
+    assert heading(nameless).plain == "mine: TLC's counterexample, 0 steps"
 
 
 def test_words_that_look_like_markup_are_shown_as_they_are() -> None:
@@ -223,6 +330,6 @@ def test_words_that_look_like_markup_are_shown_as_they_are() -> None:
 
 def _drawn(trace: Trace, *, width: int, full: bool = False) -> str:
     console = Console(file=StringIO(), width=width, color_system=None)
-    console.print(render(trace, width=width, full=full))
+    console.print(render(explain(trace), width=width, full=full))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     return "".join(f"{line.rstrip()}\n" for line in lines)

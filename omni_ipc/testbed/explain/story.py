@@ -12,7 +12,7 @@ _LONGEST = 200  # characters of a message
 
 
 def tell(trace: Trace, history: History) -> tuple[str, ...]:
-    """Tell what happened."""
+    """Tell what happened, as far as it is more than the failure itself tells."""
     faults = [f"{did(step)}." for step in trace.steps if step.action.startswith("fault.")]
     causes = [_cause(trace.steps, cause) for cause in trace.causes]
     end = list(_end(trace, history, trace.failure)) if trace.failure is not None else []
@@ -29,7 +29,8 @@ def _cause(steps: Sequence[Step], cause: Cause) -> str:
 def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:
     match failure.kind:
         case FailureKind.DEADLOCK if failure.waits:
-            yield f"{'; '.join(_hold_and_wait(trace, wait, failure.waits) for wait in failure.waits)}: none can go on."
+            held = [wait for wait in failure.waits if wait.held_by is not None]
+            yield f"{'; '.join(_hold_and_wait(trace, wait, failure.waits) for wait in held)}: none can go on."
         case FailureKind.LOST_WAKEUP | FailureKind.LEAK if failure.waits:
             main = next((wait for wait in failure.waits if wait.task == failure.task), failure.waits[0])
             yield from _too_early(trace, history, main)
@@ -37,6 +38,8 @@ def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:
             held = f", which '{main.held_by}' holds" if main.held_by else ""
             gone = " and has ended" if main.held_by_ended else ""
             yield f"'{main.task}' waits for {main.target}{held}{gone}{where}, and nobody is left to wake it."
+        case _ if not trace.causes:
+            return
         case FailureKind.EXCEPTION:
             first, *_ = failure.message.splitlines() or [""]
             where = f" ({failure.where.partition(' in ')[0]})" if failure.where else ""

@@ -1,0 +1,157 @@
+"""Explanations: causes found by experiment, the steps that matter, and sentences that say what happened."""
+
+from __future__ import annotations
+
+import msgspec
+
+from omni_ipc.explanations import Explanation
+from omni_ipc.records import Cause, Origin, Step, Trace
+from omni_ipc.testbed import ControlledRuntime, replay
+from omni_ipc.testbed.explain import explain
+from tests.testbed.kernels import Counter, and_join, found, lost_update, philosophers
+from tests.testbed.test_replay import crowded
+
+
+def explained(scenario: object) -> Explanation:
+    trace = found(scenario).trace  # type: ignore[arg-type]
+    assert trace is not None
+    return explain(trace)
+
+
+def actions(explanation: Explanation) -> list[str]:
+    steps = explanation.trace.steps
+    return [f"{steps[index].task} {steps[index].action}" for index in explanation.matters]
+
+
+def test_of_a_lost_update_the_reads_and_writes_matter() -> None:
+    """Not the four tasks' noise; each read came before the other's write, and either order is a cause."""
+    explanation = explained(crowded)
+    assert actions(explanation)[-1] == "main field.read"
+    own = {f"{task} field.{use}" for task in "ab" for use in ("read", "write")}
+    assert set(actions(explanation)) == {*own, "main field.read"}
+    assert explanation.about == ("Counter.value",)
+    first, second, so, moral = explanation.story
+    assert first.startswith("'a' read Counter.value (0, test_replay.py:")
+    assert "before 'b' set Counter.value to 1 (test_replay.py:" in first
+    assert second.startswith("'b' read Counter.value (0, ")
+    assert so.startswith("So 'main' raised AssertionError: an update was lost")
+    assert moral == "With one of these orders the other way round, it did not fail."
+
+
+def test_a_cause_is_an_order_without_which_it_does_not_fail() -> None:
+    """Written before read is no cause where it is lost all the same: writes in either order overwrite."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        assert lost_update(rt) == 2, "an update was lost"
+
+    trace = explained(scenario).trace
+    pairs = [(trace.steps[cause.first].action, trace.steps[cause.second].action) for cause in trace.causes]
+    assert pairs == [("field.read", "field.write"), ("field.read", "field.write")]
+
+
+def test_an_order_of_critical_sections_is_a_cause() -> None:
+    """Where each access is under the lock, and the two of one task are not under it together."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        counter, lock = Counter(), rt.lock()
+
+        def add() -> None:
+            with lock:
+                seen = counter.value
+            with lock:
+                counter.value = seen + 1
+
+        and_join(rt, add, add)
+        assert counter.value == 2, "an update was lost"
+
+    explanation = explained(scenario)
+    assert explanation.trace.causes
+    assert {explanation.trace.steps[cause.first].action for cause in explanation.trace.causes} == {"lock.acquire"}
+    assert " took lock2 (test_explain.py:" in explanation.story[0] or " took lock1 (" in explanation.story[0]
+
+
+def test_a_deadlock_is_told_by_who_holds_what_since_when() -> None:
+    """And the two acquisitions matter."""
+    explanation = explained(philosophers)
+    (sentence,) = explanation.story
+    assert sentence.startswith("'a' holds lock1 since step 2 (kernels.py:")
+    assert "and waits for lock2 (kernels.py:" in sentence
+    assert sentence.endswith(": none can go on.")
+    assert actions(explanation)[-2:] == ["a lock.acquire", "b lock.acquire"]
+
+
+def test_a_notification_before_the_wait_is_told() -> None:
+    """Who notified, before whom, and that nobody is left."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        condition = rt.condition()
+
+        def notify() -> None:
+            with condition:
+                condition.notify()
+
+        def wait() -> None:
+            with condition:
+                condition.wait()
+
+        and_join(rt, notify, wait)
+
+    story = explained(scenario).story
+    assert any(
+        "'a' notified condition" in sentence and "before 'b' began to wait for" in sentence for sentence in story
+    )
+    assert any(sentence.startswith("'b' waits for a notification of condition") for sentence in story)
+
+
+def test_the_lock_around_a_use_is_shown_with_it() -> None:
+    """Who held which lock, and who did not, is what a reader asks first."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        counter, lock = Counter(), rt.lock()
+        rt.watch(counter, None, "Counter")
+
+        def careful() -> None:
+            with lock:
+                counter.value += 1
+
+        def careless() -> None:
+            counter.value += 1
+
+        and_join(rt, careful, careless)
+        assert counter.value == 2, "an update was lost"
+
+    shown = actions(explained(scenario))
+    assert shown.index("a lock.acquire") < shown.index("a field.read") < shown.index("a lock.release")
+
+
+def test_conflicts_leave_out_what_follows_from_others() -> None:
+    """Two reads do not conflict, and a use conflicts with the last write before it, not with all."""
+    explanation = explained(crowded)
+    steps = explanation.trace.steps
+    for conflict in explanation.conflicts:
+        assert steps[conflict.earlier].task != steps[conflict.later].task
+        assert steps[conflict.earlier].action != "field.read" or steps[conflict.later].action != "field.read"
+    assert len(explanation.conflicts) <= 4
+
+
+def test_a_trace_of_which_nothing_is_known_but_its_steps_is_shown_whole() -> None:
+    """As one of a model, or one that an earlier version saved."""
+    steps = tuple(Step(task, "Turn") for task in "abab")
+    explanation = explain(Trace(version=1, scenario="s", origin=Origin.MODEL, steps=steps))
+    assert explanation.matters == (0, 1, 2, 3)
+    assert (explanation.conflicts, explanation.story) == ((), ())
+
+
+def test_a_replay_on_edited_code_finds_the_causes_anew() -> None:
+    """The indices of its steps are others."""
+    before = found(crowded).trace
+    assert before is not None
+
+    def edited(rt: ControlledRuntime) -> None:
+        rt.semaphore(1).release()
+        crowded(rt)
+
+    stale = msgspec.structs.replace(before, causes=(Cause(0, 1, "nonsense"),))
+    after = replay(edited, stale, mode="tolerant").trace
+    assert after.causes
+    assert all(cause.target == "Counter.value" for cause in after.causes)
