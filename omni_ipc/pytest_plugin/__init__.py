@@ -1,0 +1,71 @@
+"""pytest plugin: tests that are run under schedule after schedule, and past races that are replayed for ever.
+
+    @pytest.mark.interleave(seconds=5, instrument=["vendor.pump"])
+    def test_nothing_is_lost(): ...                          explored; what fails is saved, and run first next time
+
+    pytest 'tests/test_pump.py::test_nothing_is_lost' --omni-replay .omni_ipc/failures/....trace.json
+    omni_ipc_traces = ["tests/bugs"]                         each *.trace.json in there is a test of its own
+
+interleave.py   a test under the explorer, or along one trace
+collection.py   traces as tests
+summary.py      what the terminal says at the end
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+_MARKER = (
+    "interleave(strategy='portfolio', runs=None, seconds=None, seed=0, instrument=(), faults=(), timers='virtual', "
+    "memory='sc', max_steps=10_000, require='bounded'): run the test under schedule after schedule of its threads, "
+    "tasks and loops, until one fails or none is left; with require='holds' it fails, too, if any is left."
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option and the setting."""
+    group = parser.getgroup("omni_ipc", "schedules of concurrent code")
+    group.addoption(
+        "--omni-replay",
+        metavar="FILE",
+        default=None,
+        help="Run each test that is marked 'interleave' once, along this trace, instead of exploring it.",
+    )
+    parser.addini("omni_ipc_traces", "Folders whose *.trace.json files are collected as tests.", "paths", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect the traces in the folders of the setting."""
+    if not file_path.name.endswith(".trace.json"):
+        return None
+    if not any(file_path.is_relative_to(folder) for folder in parent.config.getini("omni_ipc_traces")):
+        return None
+    from omni_ipc.pytest_plugin.collection import TraceFile
+
+    return TraceFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Explore a marked test in place of running it once."""
+    marker = pyfuncitem.get_closest_marker("interleave")
+    if marker is None:
+        return None
+    from omni_ipc.pytest_plugin.interleave import run
+
+    run(pyfuncitem, marker)
+    return True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the verdicts of marked tests rest on, and how to replay what failed."""
+    from omni_ipc.pytest_plugin.summary import summarize
+
+    summarize(terminalreporter)

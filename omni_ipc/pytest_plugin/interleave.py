@@ -1,0 +1,137 @@
+"""A marked test: explored, or run once along a trace."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import io
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from omni_ipc.errors import OmniError, UnknownName, UsageError
+from omni_ipc.pytest_plugin.summary import REPLAY, VERDICT
+from omni_ipc.records import Report, Trace, Verdict
+from omni_ipc.report.plain import Neutral
+from omni_ipc.report.text import render
+from omni_ipc.testbed import Mode, explore, replay, saved
+from omni_ipc.testbed.explain import explain
+from omni_ipc.testbed.faults import parse
+
+_OPTIONS = frozenset(
+    {"strategy", "runs", "seconds", "seed", "instrument", "faults", "timers", "memory", "max_steps", "require"}
+)
+_WIDTH = 110  # columns of a failure's table
+
+
+def run(item: pytest.Function, marker: pytest.Mark) -> None:
+    """Explore a test, or replay it if a trace was given; fails it by what was found."""
+    try:
+        wrong = _run(item, marker)
+    except OmniError as error:
+        wrong = str(error)
+    if wrong:
+        pytest.fail(wrong, pytrace=False)
+
+
+def _run(item: pytest.Function, marker: pytest.Mark) -> str:
+    """Run it, and return what is wrong with it, or nothing."""
+    options = _options(marker)
+    scenario = _scenario(item)
+    file = item.config.getoption("--omni-replay")
+    return _explore(item, scenario, options) if file is None else _replay(item, scenario, Path(file))
+
+
+def _explore(item: pytest.Function, scenario: Callable[[], object], options: dict[str, Any]) -> str:
+    require = options.pop("require", Verdict.BOUNDED)
+    if require not in (Verdict.HOLDS, Verdict.BOUNDED):
+        raise UnknownName("verdict to require", require, (Verdict.HOLDS, Verdict.BOUNDED))
+    folder = item.config.rootpath / saved.FOLDER
+    memory = options.get("memory", "sc")
+    faults = [parse(fault) for fault in options.pop("faults", ())]
+    first = saved.for_scenario(item.nodeid, memory=memory, folder=folder)
+    report = explore(scenario, name=item.nodeid, faults=faults, first=first, **options)
+    item.user_properties.append((VERDICT, f"{report.verdict}: {report.reason}"))
+    if report.verdict is Verdict.VIOLATED:
+        return _violated(item, report, folder)
+    if report.verdict is Verdict.INCONCLUSIVE:
+        return f"inconclusive: {report.reason}"
+    if require == Verdict.HOLDS and report.verdict is not Verdict.HOLDS:
+        return f"{report.verdict}, and the test requires that it holds: {report.reason}"
+    return ""
+
+
+def _violated(item: pytest.Function, report: Report, folder: Path) -> str:
+    if report.trace is None:
+        return report.reason
+    path = saved.save(report.trace, folder)
+    shown = path.relative_to(item.config.rootpath)
+    item.user_properties.append((REPLAY, shlex.join(["pytest", item.nodeid, "--omni-replay", str(shown)])))
+    return f"{report.reason}\n\n{_told(report.trace)}"
+
+
+def _replay(item: pytest.Function, scenario: Callable[[], object], file: Path) -> str:
+    trace = Trace.load(file)
+    if trace.scenario != item.nodeid:
+        pytest.skip(f"the trace is of {trace.scenario}")
+    result = replay(scenario, trace, mode=Mode.TOLERANT)
+    repairs = f", {len(result.repairs)} repaired" if result.repairs else ""
+    item.user_properties.append((VERDICT, f"replayed: {result.followed} of {len(trace.steps)} steps{repairs}"))
+    return f"{result.failure}\n\n{_told(result.trace)}" if result.failure is not None else ""
+
+
+def _options(marker: pytest.Mark) -> dict[str, Any]:
+    if marker.args:
+        raise UsageError(f"pytest.mark.interleave takes named options only, and got {marker.args!r}. Name them.")
+    for name in marker.kwargs.keys() - _OPTIONS:
+        raise UnknownName("option of pytest.mark.interleave", name, _OPTIONS)
+    return dict(marker.kwargs)
+
+
+def _scenario(item: pytest.Function) -> Callable[[], object]:
+    """Make a function of no argument of a test; one of a class gets a fresh instance in each run.
+
+    Raises:
+        UsageError: the test uses fixtures, which all its runs would share.
+    """
+    values = _parameters(item)
+    function: Callable[..., object] = item.obj
+    if inspect.ismethod(function):
+        function = functools.partial(_call_method, type(function.__self__), function.__func__)
+    if values:
+        function = functools.partial(function, **values)
+    return functools.partial(_await, function) if inspect.iscoroutinefunction(item.obj) else function
+
+
+def _parameters(item: pytest.Function) -> Mapping[str, object]:
+    callspec = getattr(item, "callspec", None)
+    params: Mapping[str, object] = {} if callspec is None else callspec.params
+    names = [name for name in inspect.signature(item.obj).parameters if name in item.funcargs]
+    shared = [name for name in names if name not in params or item.funcargs[name] is not params[name]]
+    if shared:
+        raise UsageError(
+            f"The test uses the fixture{'s' if len(shared) > 1 else ''} {', '.join(shared)}; it is run many times, and "
+            "all runs would share what a fixture made once. Make it inside of the test."
+        )
+    return {name: params[name] for name in names}
+
+
+def _call_method(cls: Callable[[], object], function: Callable[..., object], **values: object) -> object:
+    return function(cls(), **values)
+
+
+def _await(function: Callable[[], Any]) -> object:
+    return asyncio.run(function())
+
+
+def _told(trace: Trace) -> str:
+    """Tell a failure for a log: no colour, and nothing that commands a terminal."""
+    text = io.StringIO()
+    console = Console(file=text, width=_WIDTH, no_color=True, highlight=False)
+    console.print(Neutral(render(explain(trace), width=_WIDTH)))
+    return text.getvalue().rstrip()

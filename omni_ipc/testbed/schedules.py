@@ -1,0 +1,126 @@
+"""Schedules as values that Hypothesis draws and shrinks: a failing input and its schedule become simple together.
+
+    @given(st.lists(st.integers()), schedules())
+    def test_nothing_is_lost(items, schedule):
+        schedule.run(lambda: move(items), instrument=["vendor.pump"])
+
+A schedule is a list of deviations from the default order, in which each task runs as far as it can. The simplest one
+deviates nowhere. It is a sample: what passes is bounded by the examples that were drawn.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from omni_ipc.errors import EnvironmentMissing
+from omni_ipc.records import MemoryOrder
+from omni_ipc.testbed.explain import explain
+from omni_ipc.testbed.explain.causes import find_causes
+from omni_ipc.testbed.faults.kernel import Fault
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.runner import Runner, Scenario
+from omni_ipc.testbed.stepper import ScheduleFailed
+from omni_ipc.testbed.strategies.default import Deviating
+from omni_ipc.testbed.tasks import Task
+from omni_ipc.testbed.traces import trace_of
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+_GAPS = (6, 40)  # decisions between two deviations at most: half of them follow soon
+_MOST_TASKS = 4  # that a deviation chooses between
+
+_POINTS: dict[tuple[str, str], tuple[str, ...]] = {}  # found by earlier examples, by the scenario's module and name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Schedule:
+    """Who goes on at each decision.
+
+    Args:
+        deviations: one pair each: how many decisions to leave to the default order before it, and which of the other
+            tasks that could go on then is to, counted by age, round and round.
+    """
+
+    deviations: tuple[tuple[int, int], ...] = ()
+
+    def run(
+        self,
+        scenario: Scenario,
+        *,
+        instrument: Collection[str] = (),
+        faults: Sequence[Fault] = (),
+        memory: str = MemoryOrder.SC,
+        max_steps: int = 10_000,
+    ) -> object:
+        """Run a scenario once in this schedule, and return what it returns; the arguments are those of `explore`.
+
+        Raises:
+            ScheduleFailed: it failed; what happened is told in a note.
+            UsageError: it is no scenario, or a module cannot be instrumented.
+            Inconclusive: something was not under control.
+        """
+        key = (str(getattr(scenario, "__module__", "")), str(getattr(scenario, "__qualname__", scenario)))
+        with Runner(
+            scenario,
+            memory=MemoryOrder(memory),
+            max_steps=max_steps,
+            faults=faults,
+            instrument=instrument,
+            points=_POINTS.get(key, ()),
+        ) as runner:
+            run = runner.run(_Drawn(self.deviations))
+            while run.failure is None and runner.refine():
+                run = runner.run(_Drawn(self.deviations))
+            _POINTS[key] = runner.points()
+            if run.failure is None:
+                return run.value
+            recorded = runner.record(run.order)
+            trace = trace_of(recorded, key[1], causes=find_causes(runner, recorded))
+        error = ScheduleFailed(run.failure)
+        error.add_note("\n".join(explain(trace).story))
+        raise error
+
+
+def schedules(*, deviations: int = 6) -> SearchStrategy[Schedule]:
+    """Draw schedules.
+
+    Args:
+        deviations: from the default order at most; most bugs need less than four.
+
+    Raises:
+        EnvironmentMissing: Hypothesis is not installed.
+    """
+    try:
+        from hypothesis import strategies as st
+    except ImportError:
+        raise EnvironmentMissing("Schedules are drawn by Hypothesis.", "pip install hypothesis") from None
+    gaps = st.one_of(*(st.integers(0, most) for most in _GAPS))
+    pairs = st.tuples(gaps, st.integers(0, _MOST_TASKS - 2))
+    make: Callable[[list[tuple[int, int]]], Schedule] = lambda drawn: Schedule(tuple(drawn))  # noqa: E731
+    return st.lists(pairs, max_size=deviations).map(make)
+
+
+class _Drawn(Deviating):
+    """Deviates where a schedule says so; decisions at which only one task could go on are not counted."""
+
+    def __init__(self, deviations: Sequence[tuple[int, int]]) -> None:
+        super().__init__()
+        self._todo: Iterator[tuple[int, int]] = iter(deviations)
+        self._advance()
+
+    def _wanted(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
+        if len(enabled) == 1 or self._left < 0:
+            return None
+        if self._left:
+            self._left -= 1
+            return None
+        others = [task for task in enabled if task is not kernel.last] if kernel.last in enabled else enabled[1:]
+        chosen = others[self._which % len(others)]
+        self._advance()
+        return chosen
+
+    def _advance(self) -> None:
+        self._left, self._which = next(self._todo, (-1, 0))

@@ -1,0 +1,163 @@
+"""Marked tests: explored, saved, replayed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.pytest_plugin.session import session
+
+TESTS = """
+import asyncio
+import threading
+
+import pytest
+
+
+def run(*functions):
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class Counter:
+    def __init__(self):
+        self.value = 0
+        self.lock = threading.Lock()
+
+    def add(self):
+        self.value += 1
+
+    def add_under_lock(self):
+        with self.lock:
+            self.value += 1
+
+
+@pytest.mark.interleave
+def test_lost():
+    counter = Counter()
+    run(counter.add, counter.add)
+    assert counter.value == 2, "an update was lost"
+
+
+@pytest.mark.interleave(strategy="dpor", require="holds")
+def test_kept():
+    counter = Counter()
+    run(counter.add_under_lock, counter.add_under_lock)
+    assert counter.value == 2
+
+
+@pytest.mark.interleave(runs=3, strategy="random")
+def test_sampled():
+    counter = Counter()
+    run(counter.add_under_lock, counter.add_under_lock)
+    assert counter.value == 2
+
+
+@pytest.mark.interleave
+@pytest.mark.parametrize("many", [1, 2])
+def test_numbers(many):
+    counter = Counter()
+    run(*[counter.add_under_lock] * many)
+    assert counter.value == many
+
+
+class TestInClass:
+    seen = 0
+
+    @pytest.mark.interleave
+    def test_each_run_has_a_fresh_instance(self):
+        self.seen += 1
+        run(lambda: None, lambda: None)
+        assert self.seen == 1
+
+
+@pytest.mark.interleave
+async def test_of_a_loop():
+    assert await asyncio.to_thread(lambda: 7) == 7
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -p no:cacheprovider\n")
+    (tmp_path / "test_races.py").write_text(TESTS)
+    return tmp_path
+
+
+def test_a_race_is_found_and_all_else_passes(folder: Path) -> None:
+    """Classes, parameters and coroutines work; the failure is told with its steps and the command that replays it."""
+    ended = session(folder)
+    assert (ended.code, ended.counts) == (1, {"passed": 6, "failed": 1}), ended.text
+    assert "an update was lost" in ended.text
+    assert re.search(r"test_sampled: 3 runs of ", ended.text)
+    command = next(line for line in ended.text.splitlines() if line.startswith("pytest "))
+    words = shlex.split(command)[1:]
+    assert words[:2] == ["test_races.py::test_lost", "--omni-replay"]
+    again = session(folder, *words)
+    assert (again.code, again.counts) == (1, {"failed": 1}), again.text
+    assert "an update was lost" in again.text
+
+
+def test_what_failed_before_is_run_first(folder: Path) -> None:
+    """The saved schedule fails at once; mended, the test is explored again, and passes."""
+    assert session(folder, "-k", "lost").code == 1
+    assert len(list((folder / ".omni_ipc" / "failures").iterdir())) == 1
+    assert "a failure that was saved earlier happens again" in session(folder, "-k", "lost").text
+    (folder / "test_races.py").write_text(
+        TESTS.replace("self.value += 1\n\n    def", "self.add_under_lock()\n\n    def")
+    )
+    assert session(folder, "-k", "lost").counts == {"passed": 1}
+
+
+def test_a_trace_of_another_test_is_skipped(folder: Path) -> None:
+    """With --omni-replay only the test that it is of runs."""
+    session(folder, "-k", "lost")
+    (trace,) = (folder / ".omni_ipc" / "failures").iterdir()
+    ended = session(folder, "--omni-replay", str(trace))
+    assert ended.counts == {"failed": 1, "skipped": 6}, ended.text
+
+
+@pytest.mark.parametrize(
+    ("test", "sentence"),
+    [
+        ("@pytest.mark.interleave\ndef test_x(tmp_path): pass", "uses the fixture tmp_path; it is run many times"),
+        ("@pytest.mark.interleave(5)\ndef test_x(): pass", "takes named options only, and got (5,)"),
+        ("@pytest.mark.interleave(secondes=5)\ndef test_x(): pass", "Did you mean 'seconds'?"),
+        ("@pytest.mark.interleave(seconds=0)\ndef test_x(): pass", "seconds must be positive, and is 0"),
+        ("@pytest.mark.interleave(strategy='dfs')\ndef test_x(): pass", "There is no strategy 'dfs'."),
+        ("@pytest.mark.interleave(require='hold')\ndef test_x(): pass", "Did you mean 'holds'?"),
+        (
+            "@pytest.mark.interleave(instrument=['no.such'])\ndef test_x(): pass",
+            "Cannot instrument 'no.such': there is",
+        ),
+        ("@pytest.mark.interleave\ndef test_x():\n import random\n random.random()", "inconclusive: Task 'main' used"),
+        (
+            "@pytest.mark.interleave(strategy='random', runs=2, require='holds')\ndef test_x(): pass",
+            "bounded, and the test requires that it holds",
+        ),
+    ],
+)
+def test_a_wrong_mark_fails_the_test_with_a_sentence(test: str, sentence: str, tmp_path: Path) -> None:
+    """No traceback of ours: what is wrong, and what to do."""
+    (tmp_path / "test_x.py").write_text(f"import pytest\n{test}\n")
+    ended = session(tmp_path, "-p", "no:cacheprovider")
+    assert ended.counts == {"failed": 1}, ended.text
+    assert sentence in ended.text
+    assert "omni_ipc/pytest_plugin" not in ended.text
+
+
+def test_it_works_with_xdist_and_a_time_limit(folder: Path) -> None:
+    """Workers of xdist explore, the main process tells the commands; a limit of pytest-timeout ends what hangs."""
+    pytest.importorskip("xdist", reason="pip install 'omni-ipc[dev]'")
+    endless = "\n\n@pytest.mark.interleave\n@pytest.mark.timeout(1)\ndef test_endless():\n    while True: pass\n"
+    (folder / "test_races.py").write_text(TESTS + endless)
+    ended = session(folder, "-n", "2", "--timeout", "60", plugins=("xdist", "pytest_timeout"))
+    assert ended.counts == {"passed": 6, "failed": 2}, ended.text
+    assert "pytest test_races.py::test_lost --omni-replay .omni_ipc/failures/" in ended.text
+    assert "Timeout" in ended.text
