@@ -72,7 +72,7 @@ def test_a_page_tells_what_the_trace_does() -> None:
     assert text.count("row step dull") == 2
     for told in ("till.total := 2", "could have gone on with field.write", "2 steps", "bank.py:9", "AssertionError: 1"):
         assert told in text, told
-    assert "With that order the other way round, it did not fail." in text
+    assert "The other way round, it does not fail." in text
     assert "omni-ipc replay &#39;a file.trace.json&#39;" in text
 
 

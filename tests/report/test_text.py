@@ -81,8 +81,8 @@ LOST_UPDATE = Trace(
 
 EXPLAINED = """\
 • 'alice' read till.total (0, bank.py:9) before 'bob' set till.total to 2 (bank.py:9).
+• The other way round, it does not fail.
 • So 'alice' raised AssertionError: 1 (bank.py:20).
-• With that order the other way round, it did not fail.
 
     # │ alice                        │ bob                          │ why another task
 ──────┼──────────────────────────────┼──────────────────────────────┼───────────────────────────────

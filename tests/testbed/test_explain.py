@@ -30,12 +30,12 @@ def test_of_a_lost_update_the_reads_and_writes_matter() -> None:
     own = {f"{task} field.{use}" for task in "ab" for use in ("read", "write")}
     assert set(actions(explanation)) == {*own, "main field.read"}
     assert explanation.about == ("Counter.value",)
-    first, second, so, moral = explanation.story
+    first, second, moral, so = explanation.story
     assert first.startswith("'a' read Counter.value (0, test_replay.py:")
     assert "before 'b' set Counter.value to 1 (test_replay.py:" in first
     assert second.startswith("'b' read Counter.value (0, ")
     assert so.startswith("So 'main' raised AssertionError: an update was lost")
-    assert moral == "With one of these orders the other way round, it did not fail."
+    assert moral == "With either of these orders turned round, it does not fail."
 
 
 def test_a_cause_is_an_order_without_which_it_does_not_fail() -> None:

@@ -19,7 +19,7 @@ from omni_ipc.testbed.strategies.base import Run
 from omni_ipc.testbed.strategies.default import Sequenced
 
 _MOST_RUNS = 60
-_MOST_CAUSES = 3
+_MOST_CAUSES = 3  # more explain less
 
 
 def find_causes(runner: Runner, run: Run) -> tuple[Cause, ...]:

@@ -8,6 +8,14 @@ from omni_ipc.records import Cause, Failure, FailureKind, Step, Trace, Wait
 from omni_ipc.testbed.explain.conflicts import History, orders
 from omni_ipc.testbed.explain.words import access_to, did, place
 
+_MORALS = (
+    (),
+    ("The other way round, it does not fail.",),
+    ("With either of these orders turned round, it does not fail.",),
+    ("With any one of these orders turned round, it does not fail.",),
+)
+"""By the number of causes: what the experiments have shown."""
+
 _LONGEST = 200  # characters of a message
 
 
@@ -16,9 +24,7 @@ def tell(trace: Trace, history: History) -> tuple[str, ...]:
     faults = [f"{did(step)}." for step in trace.steps if step.action.startswith("fault.")]
     causes = [_cause(trace.steps, cause) for cause in trace.causes]
     end = list(_end(trace, history, trace.failure)) if trace.failure is not None else []
-    had = "that order" if len(causes) == 1 else "one of these orders"
-    moral = [f"With {had} the other way round, it did not fail."] if causes else []
-    return (*faults, *causes, *end, *moral)
+    return (*faults, *causes, *_MORALS[len(causes)], *end)
 
 
 def _cause(steps: Sequence[Step], cause: Cause) -> str:
@@ -29,8 +35,8 @@ def _cause(steps: Sequence[Step], cause: Cause) -> str:
 def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:
     match failure.kind:
         case FailureKind.DEADLOCK if failure.waits:
-            held = [wait for wait in failure.waits if wait.held_by is not None]
-            yield f"{'; '.join(_hold_and_wait(trace, wait, failure.waits) for wait in held)}: none can go on."
+            stuck = [wait for wait in failure.waits if wait.held_by is not None]
+            yield f"{'; '.join(_hold_and_wait(trace, wait, failure.waits) for wait in stuck)}: none can go on."
         case FailureKind.LOST_WAKEUP | FailureKind.LEAK if failure.waits:
             main = next((wait for wait in failure.waits if wait.task == failure.task), failure.waits[0])
             yield from _too_early(trace, history, main)
