@@ -11,99 +11,31 @@ import pathlib
 import re
 import threading
 import types
-from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.instrument.sites import Kind, Site
+from omni_ipc.testbed.instrument.tables import (
+    BY_NAME,
+    PURE,
+    READERS,
+    STATELESS,
+    TABLES,
+    TAKERS,
+    TESTS,
+    TOOLS,
+    Effect,
+)
 from omni_ipc.testbed.objects.base import Controlled
 
-
-class Effect(enum.Enum):
-    """What is done to a container."""
-
-    KEY_READ = "reads an item"
-    KEY_WRITE = "sets an item, that may be new"
-    KEY_DELETE = "takes an item away"
-    SHAPE_READ = "reads which items there are"
-    READ = "reads all items"
-    WRITE = "changes any items"
-
-    @property
-    def writes(self) -> bool:
-        return self in (Effect.KEY_WRITE, Effect.KEY_DELETE, Effect.WRITE)
-
-
-def _table(**methods: str) -> dict[str, Effect]:
-    return {name: Effect[effect] for effect, names in methods.items() for name in names.split()}
-
-
-_MAPPING = _table(
-    KEY_READ="get __getitem__ __contains__",
-    KEY_WRITE="setdefault __setitem__",
-    KEY_DELETE="pop __delitem__",
-    SHAPE_READ="keys __iter__ __len__ __reversed__ fromkeys",
-    READ="items values copy __eq__ __ne__ __or__ __ror__ __repr__ __str__ most_common elements total",
-    WRITE="update clear popitem move_to_end subtract __ior__ __init__ += |=",
-)
-_SEQUENCE = _table(
-    KEY_READ="__getitem__",
-    KEY_WRITE="__setitem__",
-    SHAPE_READ="__len__",
-    READ="index count copy __iter__ __contains__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __mul__ __rmul__ "
-    "__repr__ __str__ __reversed__ hex decode find startswith endswith join split strip lower upper",
-    WRITE="append extend insert remove pop clear sort reverse appendleft extendleft popleft rotate __delitem__ "
-    "__iadd__ __imul__ __init__ += *=",
-)
-_SET = _table(
-    KEY_READ="__contains__",
-    KEY_WRITE="add",
-    KEY_DELETE="discard remove",
-    SHAPE_READ="__len__",
-    READ="copy union intersection difference symmetric_difference issubset issuperset isdisjoint __iter__ __eq__ __ne__ "
-    "__or__ __and__ __sub__ __xor__ __le__ __lt__ __ge__ __gt__ __repr__ __str__",
-    WRITE="update clear pop intersection_update difference_update symmetric_difference_update __ior__ __iand__ "
-    "__isub__ __ixor__ __init__ |= &= -= ^= +=",
-)
-TABLES: Mapping[type, Mapping[str, Effect]] = {
-    dict: _MAPPING,
-    list: _SEQUENCE,
-    deque: _SEQUENCE,
-    bytearray: _SEQUENCE,
-    set: _SET,
-}
-
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _VALUES = (
     *(int, float, complex, str, bytes, tuple, frozenset, type(None), range, slice, memoryview, type(...), enum.Enum),
     *(re.Pattern, re.Match, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta, pathlib.PurePath),
     *(types.CodeType, types.FrameType, types.TracebackType, threading.local, contextvars.ContextVar, Controlled),
 )
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
-_STATELESS = ("abc", "collections.abc", "typing", "contextlib", "logging", "threading", "queue", "asyncio", "enum")
-_STATELESS_TOO = ("_thread", "concurrent.futures", "contextvars", "warnings", "dataclasses", "builtins")
-
-MAKERS = frozenset("list dict set bytearray deque OrderedDict defaultdict Counter copy deepcopy sorted iter".split())
-"""Functions that make a container; a class is known by its capital."""
-
-OBLIVIOUS = frozenset(
-    "isinstance issubclass type id callable super int float print locals globals TypeVar cast current_thread".split()
-)
-"""Functions that read nothing of what they are given."""
-
-_READERS = frozenset(
-    "len list tuple set frozenset dict sorted sum min max any all str repr format bytes bytearray deque OrderedDict "
-    "Counter defaultdict enumerate zip map filter reversed iter hash join dumps deepcopy copy islice chain reduce "
-    "ascii bool choice nsmallest nlargest bisect bisect_left bisect_right product debug info warning error exception "
-    "log pformat pprint fromkeys accumulate groupby namedtuple partial".split()
-)
-BY_NAME = {"getattr": False, "hasattr": False, "setattr": True, "delattr": True, "vars": False, "dir": False, "next": True}
-"""Functions that use an attribute by its name, or all of them, or take a step; and whether they change anything."""
-
-_TOOLS = ("threading", "queue", "concurrent.futures", "asyncio", "contextvars")  # they pass things on unseen
-_PURE = ("__getitem__", "__contains__", "__len__", "__iter__", "__eq__")
-_TAKERS = frozenset("update extend extendleft += |= &= -= ^= union intersection difference symmetric_difference".split())
-_TESTS = {"bool": ("__bool__", "__len__"), "==": ("__eq__",), "str": ("__format__", "__str__", "__repr__")}
 
 
 class Passing(enum.Enum):
@@ -201,7 +133,7 @@ class Effects:
             return None if name.startswith("__") else Use(name, False)
         if issubclass(kind, type) or isinstance(found, (type, types.MemberDescriptorType)) or self._is_seen(found):
             return None
-        return Use(ALL, isinstance(found, types.FunctionType) or name not in _PURE)  # it may do anything
+        return Use(ALL, isinstance(found, types.FunctionType) or name not in PURE)  # it may do anything
 
     def _step(self, kind: type) -> Use | None:
         if container(kind) is not None:
@@ -213,7 +145,7 @@ class Effects:
     def _argument(self, site: Site, kind: type) -> Use | None:
         if container(kind) is None:
             return None
-        reads = site.name in _READERS
+        reads = site.name in READERS
         effect = Effect.SHAPE_READ if site.name == "len" else Effect.READ if reads else Effect.WRITE
         return Use(None, effect.writes, effect)
 
@@ -235,13 +167,13 @@ class Effects:
         if issubclass(kind, _VALUES):
             return Passing.READS
         if container(kind) is not None and not isinstance(_look_up(kind, method), types.FunctionType):
-            return Passing.READS if method in _TAKERS else Passing.NOTHING
+            return Passing.READS if method in TAKERS else Passing.NOTHING
         found = _look_up(kind, method)
         while isinstance(found, (staticmethod, classmethod)):
             found = found.__func__
-        if self.knows(found) or (getattr(found, "__module__", None) or "").startswith(_TOOLS):
+        if self.knows(found) or _is_of(getattr(found, "__module__", None) or "", TOOLS):
             return Passing.NOTHING
-        return Passing.READS if method in _READERS or self._is_seen(found) else Passing.CHANGES
+        return Passing.READS if method in READERS or self._is_seen(found) else Passing.CHANGES
 
     def _value(self, site: Site, kind: type) -> Use | None:
         if issubclass(kind, _VIEWS):
@@ -266,7 +198,7 @@ class Effects:
         if self.knows(function):
             return True
         module = getattr(function, "__module__", None) or ""
-        return module.startswith((*_STATELESS, *_STATELESS_TOO)) or getattr(function, "__objclass__", None) is object
+        return _is_of(module, STATELESS) or getattr(function, "__objclass__", None) is object
 
 
 def _builtin(effect: Effect | None, name: str, kind: type) -> Use | None:
@@ -278,8 +210,12 @@ def _builtin(effect: Effect | None, name: str, kind: type) -> Use | None:
     return Use(None, effect.writes, effect)
 
 
+def _is_of(module: str, rooms: tuple[str, ...]) -> bool:
+    return any(module == room or module.startswith(f"{room}.") for room in rooms)
+
+
 def _tests(name: str) -> tuple[str, ...]:
-    return _TESTS.get(name, ("__iter__",))
+    return TESTS.get(name, ("__iter__",))
 
 
 def _look_up(kind: type, name: str) -> Any:

@@ -120,10 +120,9 @@ def home_of(scenario: Callable[..., object]) -> ModuleType | None:
     while not inspect.isfunction(function):
         wrapped = getattr(function, "func", None) or getattr(function, "__func__", None)
         if wrapped is None:
-            call = getattr(type(function), "__call__", None)
-            if not inspect.isfunction(call):
+            wrapped = vars(type(function)).get("__call__")
+            if not inspect.isfunction(wrapped):
                 return None
-            wrapped = call
         function = wrapped
     module = sys.modules.get(function.__module__)
     return module if module is not None and getattr(module, "__file__", None) == _file(function) else None

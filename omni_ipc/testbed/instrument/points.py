@@ -9,10 +9,11 @@ from typing import Any
 
 from omni_ipc.records import Field
 from omni_ipc.testbed.identity import Identities
-from omni_ipc.testbed.instrument.effects import ALL, Effect, Effects, Use
+from omni_ipc.testbed.instrument.effects import ALL, Effects, Use
 from omni_ipc.testbed.instrument.names import Name, Names, is_plain
 from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
+from omni_ipc.testbed.instrument.tables import Effect
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Operation, always
 from omni_ipc.testbed.tasks import Task

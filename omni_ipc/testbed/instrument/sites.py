@@ -49,7 +49,6 @@ class Sites(list[Site]):
         self.append(site)
         return len(self) - 1
 
-
     def names(self, numbers: Iterable[int]) -> dict[int, str]:
         """Name sites so that they are found again after an edit elsewhere: not by their lines."""
         seen: Counter[str] = Counter()

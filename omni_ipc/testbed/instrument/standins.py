@@ -18,22 +18,22 @@ from omni_ipc.testbed.objects.semaphore import ControlledBoundedSemaphore, Contr
 Maker = Callable[[Kernel, Any, Callable[[Any], Any]], Any]
 
 
-def _event(kernel: Kernel, event: threading.Event, of: Callable[[Any], Any]) -> ControlledEvent:
+def _event(kernel: Kernel, event: threading.Event, _of: Callable[[Any], Any]) -> ControlledEvent:
     made = ControlledEvent(kernel)
     made._flag = event.is_set()
     return made
 
 
 _MAKERS: dict[type, Maker] = {
-    type(threading.Lock()): lambda kernel, lock, of: PlainLock(kernel),
-    type(threading.RLock()): lambda kernel, lock, of: ControlledRLock(kernel),
+    type(threading.Lock()): lambda kernel, _lock, _of: PlainLock(kernel),
+    type(threading.RLock()): lambda kernel, _lock, _of: ControlledRLock(kernel),
     threading.Condition: lambda kernel, condition, of: ControlledCondition(kernel, of(condition._lock)),
     threading.Event: _event,
-    threading.Semaphore: lambda kernel, semaphore, of: ControlledSemaphore(kernel, semaphore._value),
-    threading.BoundedSemaphore: lambda kernel, semaphore, of: ControlledBoundedSemaphore(
+    threading.Semaphore: lambda kernel, semaphore, _of: ControlledSemaphore(kernel, semaphore._value),
+    threading.BoundedSemaphore: lambda kernel, semaphore, _of: ControlledBoundedSemaphore(
         kernel, semaphore._initial_value
     ),
-    queue.Queue: lambda kernel, made, of: ControlledQueue(kernel, made.maxsize),
+    queue.Queue: lambda kernel, made, _of: ControlledQueue(kernel, made.maxsize),
 }
 
 

@@ -18,7 +18,7 @@ _EMPTY = object()
 class Saved:
     """What one holder held."""
 
-    __slots__ = ("holder", "_keys", "_values")
+    __slots__ = ("_keys", "_values", "holder")
 
     def __init__(self, holder: Any) -> None:
         self.holder = holder

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from omni_ipc.testbed.instrument.effects import Passing, container
 from omni_ipc.testbed.instrument.points import Points
-from omni_ipc.testbed.instrument.rewriting.nodes import HOOKS, hook_name
+from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, hook_name
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
@@ -272,5 +272,6 @@ _SECOND = operator.itemgetter(1)
 def hooks_of(tracker: Tracker) -> dict[str, Callable[..., Any]]:
     """Return what rewritten code calls, by the name that it has there."""
     special = {"getitem": operator.getitem, "setitem": operator.setitem, "apply": operator.call}
-    found = {name: getattr(tracker, name, None) or special.get(name) or getattr(operator, name) for name in HOOKS}
+    found: dict[str, Any] = {name: getattr(operator, name) for name in GROWS} | special
+    found |= {name: getattr(tracker, name) for name in HOOKS if name not in found}
     return {hook_name(name): function for name, function in found.items()}

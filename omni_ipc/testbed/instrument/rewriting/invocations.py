@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from omni_ipc.testbed.instrument.effects import BY_NAME, MAKERS, OBLIVIOUS
 from omni_ipc.testbed.instrument.rewriting.accesses import Accesses
 from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold, nothing, starred
 from omni_ipc.testbed.instrument.sites import Kind
+from omni_ipc.testbed.instrument.tables import BY_NAME, MAKERS, OBLIVIOUS
 
 
 class Invocations(Accesses):

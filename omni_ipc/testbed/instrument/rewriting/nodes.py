@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+
+_ARITHMETIC = ("iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow", "ilshift", "irshift")
+GROWS = (*_ARITHMETIC, "iand", "ior", "ixor")
+"""Functions of `operator`."""
 
 HOOKS = (
     "touch",  # (site, obj) -> obj
@@ -28,7 +31,7 @@ HOOKS = (
     "getitem",
     "setitem",
     "apply",
-    *("iadd isub imul imatmul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor".split()),
+    *GROWS,
 )
 """Each is known to rewritten code as ``__omni_NAME__``: so it is not mangled in classes."""
 
@@ -55,6 +58,7 @@ _FRESH_TOO = (ast.ListComp, ast.SetComp, ast.DictComp, ast.Tuple, ast.FormattedV
 
 
 def hook_name(hook: str) -> str:
+    """Return the name that rewritten code has for a hook."""
     return f"__omni_{hook}__"
 
 
@@ -64,14 +68,17 @@ def hook(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
 
 
 def number(value: int, at: ast.AST) -> ast.Constant:
+    """Make a number."""
     return ast.copy_location(ast.Constant(value), at)
 
 
 def load(name: str, at: ast.AST) -> ast.Name:
+    """Make a variable that is read."""
     return ast.copy_location(ast.Name(name, ast.Load()), at)
 
 
 def starred(value: ast.expr) -> ast.Starred:
+    """Make an argument of many."""
     return ast.copy_location(ast.Starred(value, ast.Load()), value)
 
 
@@ -84,6 +91,7 @@ def shown(name: str, at: ast.AST) -> ast.Lambda:
 
 
 def in_place(operator: ast.operator) -> str:
+    """Name the function of `operator` that grows a value in place."""
     return _IN_PLACE[type(operator)]
 
 
@@ -93,6 +101,7 @@ def may_hold(node: ast.expr) -> bool:
 
 
 def nothing(at: ast.AST) -> ast.Constant:
+    """Make a None."""
     return ast.copy_location(ast.Constant(None), at)
 
 
@@ -102,11 +111,8 @@ def call(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
 
 
 def is_super(node: ast.expr) -> bool:
+    """Tell whether an expression is a call of ``super()``."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
-
-
-def names_in(nodes: Sequence[ast.AST]) -> set[str]:
-    return {node.id for root in nodes for node in ast.walk(root) if isinstance(node, ast.Name)}
 
 
 def mangle(name: str, owner: str | None) -> str:

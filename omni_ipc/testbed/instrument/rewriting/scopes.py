@@ -129,18 +129,18 @@ class Scopes(ast.NodeVisitor):
             self.visit(statement)
         self._scope, self._depth = before
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._store(node.name)
         self._function(node, node.name)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
         self._store(node.name)
         self._function(node, node.name)
 
-    def visit_Lambda(self, node: ast.Lambda) -> None:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> None:
         self._function(node, "<lambda>")
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for outside in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(outside)
         self._store(node.name)
@@ -178,39 +178,39 @@ class Scopes(ast.NodeVisitor):
 
     # Names
 
-    def visit_Name(self, node: ast.Name) -> None:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             self._order += 1
             self._uses.append((node.id, self._scope, self._order))
         else:
             self._store(node.id)
 
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:  # noqa: N802
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
         scope = self._scope
         while scope.kind == "comprehension" and scope.parent is not None:
             scope = scope.parent
         self._store(node.target.id, scope)
 
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:  # noqa: N802
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             self._store(alias.asname or alias.name.partition(".")[0])
 
     visit_ImportFrom = visit_Import  # noqa: N815
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:  # noqa: N802
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name is not None:
             self._store(node.name)
         self.generic_visit(node)
 
-    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:  # noqa: N802
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
         if node.name is not None:
             self._store(node.name)
         self.generic_visit(node)
 
     visit_MatchStar = visit_MatchAs  # noqa: N815
 
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:  # noqa: N802
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         if node.rest is not None:
             self._store(node.rest)
         self.generic_visit(node)

@@ -11,8 +11,6 @@ from omni_ipc.testbed.instrument.rewriting.nodes import hook, in_place, load, ma
 from omni_ipc.testbed.instrument.rewriting.values import Values
 from omni_ipc.testbed.instrument.sites import Kind
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-Definition = TypeVar("Definition", ast.FunctionDef, ast.AsyncFunctionDef)
 Loop = TypeVar("Loop", ast.For, ast.AsyncFor)
 Block = TypeVar("Block", ast.With, ast.AsyncWith)
 Statements = ast.stmt | list[ast.stmt]
@@ -224,15 +222,16 @@ class Rewriter(Values):
 
     # Definitions
 
-    def _define(self, node: Definition) -> list[ast.stmt]:
+    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
         node.decorator_list = [self.visited(decorator) for decorator in node.decorator_list]
         self._defaults(node.args)
         before = self.scope, self.path
         self.scope, self.path = self.scopes.of[node], [*self.path, node.name]
-        documented = ast.get_docstring(node, clean=False) is not None
+        documented = int(ast.get_docstring(node, clean=False) is not None)
         cells = [hook("new_cell", shown(name, node.body[0]), at=node.body[0]) for name in sorted(self._own_cells())]
-        body = self._statements(node.body[documented:])
-        made = [ast.copy_location(ast.Expr(cell), node.body[0]) for cell in cells]
+        rest: list[ast.stmt] = node.body[documented:]
+        body = self._statements(rest)
+        made: list[ast.stmt] = [ast.copy_location(ast.Expr(cell), node.body[0]) for cell in cells]
         node.body = [*node.body[:documented], *made, *body] or node.body
         self.scope, self.path = before
         return [node, *self._bound([node.name], node)]
@@ -293,5 +292,3 @@ def _root(node: ast.expr) -> str | None:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
-
-

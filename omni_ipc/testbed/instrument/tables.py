@@ -1,0 +1,103 @@
+"""What operations do, by the names of types, methods and functions."""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from collections.abc import Mapping
+
+
+class Effect(enum.Enum):
+    """What is done to a container."""
+
+    KEY_READ = "reads an item"
+    KEY_WRITE = "sets an item, that may be new"
+    KEY_DELETE = "takes an item away"
+    SHAPE_READ = "reads which items there are"
+    READ = "reads all items"
+    WRITE = "changes any items"
+
+    @property
+    def writes(self) -> bool:
+        return self in (Effect.KEY_WRITE, Effect.KEY_DELETE, Effect.WRITE)
+
+
+def _table(**methods: str) -> dict[str, Effect]:
+    return {name: Effect[effect] for effect, names in methods.items() for name in names.split()}
+
+
+_MAPPING = _table(
+    KEY_READ="get __getitem__ __contains__",
+    KEY_WRITE="setdefault __setitem__",
+    KEY_DELETE="pop __delitem__",
+    SHAPE_READ="keys __iter__ __len__ __reversed__ fromkeys",
+    READ="items values copy __eq__ __ne__ __or__ __ror__ __repr__ __str__ most_common elements total",
+    WRITE="update clear popitem move_to_end subtract __ior__ __init__ += |=",
+)
+_SEQUENCE = _table(
+    KEY_READ="__getitem__",
+    KEY_WRITE="__setitem__",
+    SHAPE_READ="__len__",
+    READ="index count copy __iter__ __contains__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __mul__ __rmul__ "
+    "__repr__ __str__ __reversed__ hex decode find startswith endswith join split strip lower upper",
+    WRITE="append extend insert remove pop clear sort reverse appendleft extendleft popleft rotate __delitem__ "
+    "__iadd__ __imul__ __init__ += *=",
+)
+_SET = _table(
+    KEY_READ="__contains__",
+    KEY_WRITE="add",
+    KEY_DELETE="discard remove",
+    SHAPE_READ="__len__",
+    READ="copy union intersection difference symmetric_difference issubset issuperset isdisjoint __iter__ __eq__ "
+    "__ne__ __or__ __and__ __sub__ __xor__ __le__ __lt__ __ge__ __gt__ __repr__ __str__",
+    WRITE="update clear pop intersection_update difference_update symmetric_difference_update __ior__ __iand__ "
+    "__isub__ __ixor__ __init__ |= &= -= ^= +=",
+)
+TABLES: Mapping[type, Mapping[str, Effect]] = {
+    dict: _MAPPING,
+    list: _SEQUENCE,
+    deque: _SEQUENCE,
+    bytearray: _SEQUENCE,
+    set: _SET,
+}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+MAKERS = _words("list dict set bytearray deque OrderedDict defaultdict Counter copy deepcopy sorted iter")
+"""Functions that make a container; a class is known by its capital."""
+
+OBLIVIOUS = _words(
+    "isinstance issubclass type id callable super int float print locals globals TypeVar cast current_thread"
+)
+"""Functions that read nothing of what they are given."""
+
+READERS = _words(
+    "len list tuple set frozenset dict sorted sum min max any all str repr format bytes bytearray deque OrderedDict "
+    "Counter defaultdict enumerate zip map filter reversed iter hash join dumps deepcopy copy islice chain reduce "
+    "ascii bool choice nsmallest nlargest bisect bisect_left bisect_right product debug info warning error exception "
+    "log pformat pprint fromkeys accumulate groupby namedtuple partial"
+)
+"""Functions that only read what they are given."""
+
+BY_NAME = dict.fromkeys(("getattr", "hasattr", "vars", "dir"), False)
+BY_NAME |= dict.fromkeys(("setattr", "delattr", "next"), True)
+"""Functions that use an attribute by its name, or all of them, or take a step; and whether they change anything."""
+
+TOOLS = ("threading", "queue", "concurrent.futures", "asyncio", "contextvars")
+"""Modules that pass things on unseen."""
+
+STATELESS = (*TOOLS, "abc", "collections.abc", "typing", "contextlib", "logging", "enum", "_thread", "warnings")
+STATELESS += ("dataclasses", "builtins")
+"""Modules whose functions keep no state in the objects of other classes."""
+
+PURE = ("__getitem__", "__contains__", "__len__", "__iter__", "__eq__")
+"""Methods of somebody else's C code that change nothing."""
+
+TAKERS = _words("update extend extendleft += |= &= -= ^= union intersection difference symmetric_difference")
+"""Methods of containers that read one that they are given; others keep it at most."""
+
+TESTS = {"bool": ("__bool__", "__len__"), "==": ("__eq__",), "str": ("__format__", "__str__", "__repr__")}
+"""What runs, by what is asked; else the object is looped over."""
