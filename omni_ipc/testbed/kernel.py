@@ -72,6 +72,7 @@ class Kernel:
         current: the task that runs now.
         time: bit of the clock, if timers may fire before their time.
         resumed: called with each task that goes on after another one; for what hides in the OS thread.
+        starting: called with function and arguments of each thread that is started; for what threads share unseen.
         closers: called once all tasks have ended.
         births: by index of a task, the step in which it began; -1 is before the first one.
         jumps: numbers of steps that had been taken when time passed.
@@ -119,6 +120,7 @@ class Kernel:
         self.escape: BaseException | None = None
         self.observer: Observer | None = None
         self.resumed: Callable[[Task], object] | None = None
+        self.starting: Callable[..., object] | None = None
         self.closers: list[Callable[[], object]] = []
 
     # What objects call
@@ -231,6 +233,12 @@ class Kernel:
         task.pending = operation
         task.ready = ready
         if task.index < 0:
+            if self.over:
+                raise Inconclusive(
+                    f"'{operation.action}' of {operation.label()} belongs to an earlier run: a scenario must not keep "
+                    "what it made from run to run. Make it anew in each, or name the module that keeps it in "
+                    "instrument=[...]."
+                )
             raise UsageError(f"'{operation.action}' would wait for {operation.blocked_on()}, but no task runs it.")
         if operation.exclusive and not ready() and (cycle := find_cycle(task)):
             self.end(cycle)
@@ -408,6 +416,10 @@ class Kernel:
             task.ready = always
         for closer in self.closers:
             closer()
+
+    def retire(self) -> None:
+        """Refuse what is still asked of the objects of the run, now that another one begins."""
+        self.outside.atomic = 0
 
 
 def _nothing() -> None:

@@ -90,6 +90,10 @@ class Operation:
         """Name the line that it comes from, if that is not the line at which its task is."""
         return None
 
+    def label(self) -> str:
+        """Name its subject."""
+        return " ".join(map(str, self.fields().values())) or "nothing"
+
     def blocked_on(self) -> str:
         return self.subject.blocked_on() if self.subject is not None else "time"
 

@@ -3,8 +3,8 @@
 Each is replaced where it is looked up. What is imported only while a scenario runs is seen by what it stands on: uuid
 by os.urandom(), asyncio by its selector, multiprocessing by its process (but not its locks).
 
-Not seen: ``datetime.now()`` and its kin, methods of a C type that cannot be changed, and whose replacement in each
-module would break ``type(moment) is datetime``; numpy's chance, and whatever else C code does by itself.
+What has a look-alike is in `standard.redirects` instead. Not seen: what C code does by itself, as a generator of numpy
+that was made without a seed by its class.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import _posixsubprocess  # noqa: F401 - these are imported so that they are replaced before a scenario imports them
 import concurrent.futures  # noqa: F401
 import dataclasses
+import importlib
 import queue  # noqa: F401
 import random  # noqa: F401
 import select  # noqa: F401
@@ -56,6 +57,9 @@ class Primitive:
     def find(self) -> Any:
         """Return module or class; None if the module is not imported, or lacks it on this platform."""
         module, _, kind = self.owner.partition(":")
+        package = module.rpartition(".")[0]
+        if module not in sys.modules and package in sys.modules:  # as numpy's, which come when they are used
+            importlib.import_module(module)
         owner = sys.modules.get(module)
         if kind:
             owner = getattr(owner, kind, None)
@@ -92,15 +96,16 @@ def _lacks(place: int) -> Callable[[_Arguments], bool]:
 
 PRIMITIVES: tuple[Primitive, ...] = (
     *_told("time", "process_time thread_time process_time_ns thread_time_ns", _CLOCK),
-    *_told("time", "localtime gmtime ctime asctime", _CLOCK, when=_lacks(0)),
-    *_told("time", "strftime", _CLOCK, when=_lacks(1)),
-    *_told("_thread", "start_new_thread start_new start_joinable_thread", "Use rt.spawn()."),
+    *_told("_thread", "start_joinable_thread", "Use threading.Thread."),
     *_told("random", "random seed randint randrange randbytes getrandbits choice choices sample shuffle", _CHANCE),
     *_told("random", "uniform triangular gauss normalvariate lognormvariate expovariate betavariate", _CHANCE),
     *_told("random", "gammavariate paretovariate vonmisesvariate weibullvariate binomialvariate", _CHANCE),
     Primitive("random:Random", "__init__", "a random.Random without a seed", _CHANCE, when=_lacks(1)),
     *_told("random:Random", "seed", _CHANCE, when=_lacks(1)),
     *_told("random:SystemRandom", "random getrandbits randbytes", _CHANCE, deep=True),
+    *_told("numpy.random", "seed random rand randn randint random_sample ranf sample bytes", _CHANCE),
+    *_told("numpy.random", "choice shuffle permutation normal uniform standard_normal exponential poisson", _CHANCE),
+    *_told("numpy.random", "default_rng", _CHANCE, when=_lacks(0)),
     *_told("secrets", "choice randbelow randbits token_bytes token_hex token_urlsafe", _CHANCE),
     *_told("uuid", "uuid1 uuid4", _CHANCE),
     *_told("os", "urandom getrandom", _CHANCE, deep=True),

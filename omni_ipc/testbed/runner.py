@@ -65,6 +65,7 @@ class Runner:
         self.identities = Identities()
         self.identities.distinctions |= DISTINCTIONS.intersection(points)
         self._guard = Guard(scenario)
+        self._last: Kernel | None = None
         self._declared = declared
         self.sharing = Sharing(scenario)
         self.instrumentation: Instrumentation | None = None
@@ -96,7 +97,8 @@ class Runner:
         kernel = self._make()(
             chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix
         )
-        return kernel, ControlledRuntime(kernel, self._transparent, None if self._declared else self.sharing)
+        sharing = self.sharing if self._takes_runtime and not self._declared else None  # or instrumentation sees it
+        return kernel, ControlledRuntime(kernel, self._transparent, sharing)
 
     def _make(self) -> Callable[..., Kernel]:
         """Choose the cheapest kernel that can do what is asked for."""
@@ -108,7 +110,9 @@ class Runner:
         """Run the scenario as the task "main" until the run is over, or is suspended by its chooser."""
         if self.instrumentation is not None:
             self.instrumentation.begin(kernel)
-        self._guard.kernel = kernel
+        if self._last is not None:
+            self._last.retire()
+        self._last = self._guard.kernel = kernel
         kernel.launch("main", self._scenario, (rt,) if self._takes_runtime else ())
 
     def finish(self, kernel: Kernel, rt: ControlledRuntime, recorder: Recorder | None = None) -> Run:

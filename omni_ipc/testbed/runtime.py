@@ -45,11 +45,12 @@ class ControlledRuntime:
 
     def __init__(self, kernel: Kernel, transparent: Collection[str] = (), sharing: Sharing | None = None) -> None:
         self._kernel = kernel
-        self._sharing = sharing
         self._transparent = frozenset(transparent)
         self._memories = Memories()
         self._watches: list[Watch] = []
         self._processes: dict[str, ControlledProcess] = {}
+        if sharing is not None:
+            kernel.starting = lambda fn, *args: sharing.look(fn, args, [watch.target for watch in self._watches])
 
     def spawn(self, fn: Callable[..., object], *args: object, name: str) -> ControlledTask:
         """Start ``fn(*args)`` as a task, in a step of the parent; it runs up to its own first point.
@@ -82,8 +83,8 @@ class ControlledRuntime:
         self, fn: Callable[..., object], args: tuple[object, ...], name: str, group: Group | None = None
     ) -> ControlledTask:
         kernel = self._kernel
-        if self._sharing is not None:
-            self._sharing.look(fn, args, watched=[watch.target for watch in self._watches])
+        if kernel.starting is not None:
+            kernel.starting(fn, *args)
 
         def launch() -> Task:
             if any(task.name == name for task in kernel.living):

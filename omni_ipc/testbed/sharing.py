@@ -16,7 +16,7 @@ import dis
 import enum
 import functools
 from collections.abc import Callable, Collection, Iterator
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import msgspec
@@ -108,6 +108,8 @@ def _parts(name: str, value: object) -> Iterator[tuple[str, object]]:
         case MethodType():
             yield "self", value.__self__
             yield name, value.__func__
+        case BuiltinMethodType():  # as a list's append
+            yield "self", value.__self__
         case functools.partial():
             yield name, value.func
             yield from (("an argument", argument) for argument in (*value.args, *value.keywords.values()))

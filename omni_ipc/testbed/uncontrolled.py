@@ -23,7 +23,7 @@ from omni_ipc.testbed.bindings import Undo, rebind
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.redirects import LOOP_REDIRECTS
 from omni_ipc.testbed.primitives import PRIMITIVES, Primitive
-from omni_ipc.testbed.standard import sealed
+from omni_ipc.testbed.standard import local, sealed
 from omni_ipc.testbed.standard.redirects import REDIRECTS
 from omni_ipc.testbed.standard.world import TRUSTED, WORLD, is_of_collector, is_trusted, running
 from omni_ipc.testbed.tasks import RunEnded
@@ -108,7 +108,10 @@ class _Process:
 
     def bind(self, scenario: object) -> None:
         """Replace also what code under test has bound by name."""
-        self._undo += rebind(_modules_under_test(), scenario, self._replacements)
+        modules = list(_modules_under_test())
+        replacements = {**self._replacements, **local.stand_ins(module for module, _ in modules)}
+        self._undo += rebind(modules, scenario, replacements)
+        self._undo += local.tell_subclasses([module for module, _ in modules])
 
     def close(self, guard: Guard) -> None:
         """Remove a guard; with the last one, the process becomes what it was."""

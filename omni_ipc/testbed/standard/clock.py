@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from omni_ipc.testbed.clock import Spin
 from omni_ipc.testbed.failures import describe_clock_loop
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Operation
+from omni_ipc.testbed.standard.world import asks, running
 
 EPOCH_S = 1_600_000_000  # what the wall clock shows when a run begins: 2020-09-13 12:26:40 UTC
 _MOMENT_S = 1e-9
 _READS = 100_000  # of one step, after which it is taken to wait for a time that cannot come
 _NS = 10**9
+_localtime = time.localtime
 _PATIENT_READS = 100  # of one time by one task, before it counts as waiting
+_FEW_READS = 5  # from then on
 _GLANCE_S = 1e-3
 _STRETCH = 0.1  # how long a wait may be in relation to all that the task has waited so
 
@@ -47,7 +54,7 @@ def look(kernel: Kernel) -> float:
         return now
     sleep(kernel, max(_GLANCE_S, (now - spin.began) * _STRETCH))
     spin.seen = kernel.clock.now
-    spin.reads = 0
+    spin.reads = _PATIENT_READS - _FEW_READS
     return read(kernel)
 
 
@@ -88,6 +95,25 @@ def _nothing() -> None:
 
 def _not_yet() -> bool:
     return False
+
+
+def told(place: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a function take the virtual time where the argument at this place is left to the clock."""
+
+    def by(original: Callable[..., Any]) -> Callable[..., Any]:
+        takes_seconds = original.__name__ in ("localtime", "gmtime", "ctime")
+
+        @functools.wraps(original)
+        def redirected(*args: Any) -> Any:
+            kernel = running() if len(args) == place or (len(args) > place and args[place] is None) else None
+            if kernel is None or not asks(sys._getframe(1)):
+                return original(*args)
+            wall = read_wall(kernel)
+            return original(*args[:place], wall if takes_seconds else _localtime(wall))
+
+        return redirected
+
+    return by
 
 
 def clock_gettime(kernel: Kernel, clock_id: int, /) -> float:

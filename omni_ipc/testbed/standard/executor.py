@@ -126,6 +126,8 @@ class Workers(Controlled):
             raise BrokenThreadPool(self._broken)
         if self._stopped:
             raise RuntimeError("cannot schedule new futures after shutdown")
+        if self.kernel.starting is not None:
+            self.kernel.starting(fn, *args, *options.values())
         future = ControlledFuture(self.kernel)
         self._work.append((future, fn, args, options))
         if self._idle < len(self._work) and len(self._threads) < self._executor._max_workers:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.standard.sealed import tell
 from omni_ipc.testbed.standard.world import running
+
+_REAL: type = threading.local
 
 
 class ControlledLocal:
@@ -46,6 +53,40 @@ class ControlledLocal:
 
 
 ControlledLocal.__name__ = "_thread._local"  # as messages name it
+
+
+def stand_ins(modules: Iterable[ModuleType]) -> dict[int, ControlledLocal]:
+    """Make one for each real one that modules hold by a global name, or a class of theirs by an attribute.
+
+    The main task finds in it what the thread has that explores.
+    """
+    found: dict[int, ControlledLocal] = {}
+    for module in modules:
+        classes = [value for value in vars(module).values() if isinstance(value, type)]
+        for names in (vars(module), *map(vars, classes)):
+            for value in names.values():
+                if type(value) is _REAL:
+                    found[id(value)] = made = ControlledLocal()
+                    object.__setattr__(made, "_nobodys", dict(vars(value)))
+    return found
+
+
+def tell_subclasses(modules: Iterable[ModuleType]) -> Iterator[Callable[[], object]]:
+    """Let instances of subclasses that modules have made of the real one tell that tasks would share them."""
+    names = {module.__name__ for module in modules}
+    todo = _REAL.__subclasses__()
+    while todo:
+        kind = todo.pop()
+        todo += kind.__subclasses__()
+        if kind.__module__ in names:
+            for method in ("__getattribute__", "__setattr__"):
+                yield _exchange(kind, method, tell(f"a threading.local of class '{kind.__name__}'"))
+
+
+def _exchange(kind: type, name: str, by: Callable[[Any], Any]) -> Callable[[], object]:
+    own = vars(kind).get(name)
+    setattr(kind, name, by(getattr(kind, name)))
+    return functools.partial(delattr, kind, name) if own is None else functools.partial(setattr, kind, name, own)
 
 
 def make(_kernel: Kernel, *args: Any, **options: Any) -> ControlledLocal:

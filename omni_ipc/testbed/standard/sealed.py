@@ -11,6 +11,7 @@ import _queue
 import _thread
 import ctypes
 import datetime
+import dis
 import functools
 import gc
 import sys
@@ -21,7 +22,7 @@ from typing import Any
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.standard import clock
+from omni_ipc.testbed.standard import clock, threads
 from omni_ipc.testbed.standard.world import asks, running
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.where import is_stdlib, locate
@@ -68,17 +69,30 @@ def _telling(original: Method, title: str, lock_of: Callable[[Any], Any] | None 
     def telling(self: Any, *args: Any, **options: Any) -> Any:
         kernel = running()
         if kernel is not None and not kernel.over and (lock_of is None or type(lock_of(self)) in _LOCKS):
-            frame = _user(sys._getframe(1))
-            if frame is not None:
-                _tell(kernel, title, frame)
+            frame = sys._getframe(1)
+            if _calls(frame, original.__name__) and (user := _user(frame)) is not None:
+                _tell(kernel, title, user)
         return original(self, *args, **options)
 
     return telling
 
 
+def tell(title: str) -> Callable[[Method], Method]:
+    """Let a method tell that its object is not under control."""
+    return functools.partial(_telling, title=title)
+
+
 def tell_if_real(title: str, lock_of: Callable[[Any], Any]) -> Callable[[Method], Method]:
     """Let a method tell that its object has a real lock, which it does not need for all that it does."""
     return functools.partial(_telling, title=title, lock_of=lock_of)
+
+
+def _calls(frame: FrameType, name: str) -> bool:
+    """Tell whether it is the frame itself that calls a method, and not C code which it has called."""
+    code = frame.f_code
+    if name == "__getattribute__" or name == "__setattr__" or is_stdlib(code.co_filename):
+        return True
+    return name in code.co_names or (name == "__enter__" and "WITH" in dis.opname[code.co_code[frame.f_lasti]])
 
 
 def _user(frame: FrameType | None) -> FrameType | None:
@@ -87,15 +101,16 @@ def _user(frame: FrameType | None) -> FrameType | None:
         if _LOCKING.isdisjoint(PurePath(frame.f_code.co_filename).parts):
             return None
         frame = frame.f_back
-    return frame if frame is not None and asks(frame) else None
+    return frame if frame is not None and (asks(frame) or frame.f_code.co_filename == threads.__file__) else None
 
 
 def _tell(kernel: Kernel, title: str, frame: FrameType) -> None:
     if kernel.over:
         raise RunEnded
+    place = locate(frame) or "its beginning"
     kernel.stop(
         Inconclusive(
-            f"Task '{kernel.current.name}' used {title} that was made before the run, at {locate(frame)}: it is not "
+            f"Task '{kernel.current.name}' used {title} that was made before the run, at {place}: it is not "
             "under control. Make it in the scenario, or name the module that makes it in instrument=[...]."
         )
     )

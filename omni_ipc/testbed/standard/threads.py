@@ -14,6 +14,7 @@ from typing import Any
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Field
+from omni_ipc.testbed.identity import COUNTED_THREADS
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Operation, Owning, Reading
 from omni_ipc.testbed.standard.world import WORLD, asks, running
@@ -126,12 +127,40 @@ def spawn(kernel: Kernel, target: Callable[[], object], name: str) -> threading.
     return thread
 
 
+def start_new(
+    kernel: Kernel, function: Callable[..., object], args: tuple[Any, ...], options: dict[str, Any] | None = None, /
+) -> int:
+    """Start a thread as `_thread` does: nobody can wait for it."""
+    if not callable(function) or not isinstance(args, tuple) or not isinstance(options or {}, dict):
+        raise TypeError("a function, a tuple and a dictionary are needed")
+    thread = threading.Thread(target=function, args=args, kwargs=options or {}, daemon=True)
+    life = Life(kernel, thread)
+    thread._started = life  # type: ignore[attr-defined]
+    kernel.perform(Operation("thread.start", life, lambda: _launch(kernel, life)))
+    return life.kernel.tasks[-1].index + 1
+
+
 def _launch(kernel: Kernel, life: Life) -> None:
     """Start the task of a thread, in a step of the parent; it runs up to its own first point."""
     if life.task is not None:
         raise RuntimeError("threads can only be started once")
     thread = life.thread
+    if kernel.starting is not None:
+        kernel.starting(*_given(thread))
+    kernel.writes |= _census(kernel)
     kernel.launch(_unused(kernel, thread.name), _run, (life,))
+
+
+def _given(thread: Any) -> tuple[Any, ...]:
+    """Return what a thread was given to run, and with what."""
+    if type(thread).run is not threading.Thread.run or thread._target is None:
+        return (thread.run,)
+    return (thread._target, *thread._args, *thread._kwargs.values())
+
+
+def _census(kernel: Kernel) -> int:
+    """Return the bit of all that live, if anybody counts them."""
+    return kernel.identities[COUNTED_THREADS] if COUNTED_THREADS in kernel.identities.distinctions else 0
 
 
 def _unused(kernel: Kernel, name: str) -> str:
@@ -145,7 +174,7 @@ def _unused(kernel: Kernel, name: str) -> str:
 def _run(life: Life) -> None:
     """Be the body of a task that plays a thread."""
     life.task = life.kernel.current
-    life.task.bit |= life.bit
+    life.task.bit |= life.bit | _census(life.kernel)
     life.task.thread, life.task.daemon = life.thread, life.thread.daemon
     life.thread._ident = life.thread._native_id = identify(life.task)  # type: ignore[attr-defined]
     try:
@@ -229,7 +258,7 @@ def main(kernel: Kernel) -> threading.Thread:
 
 def count(kernel: Kernel) -> int:
     """Count the threads that live."""
-    return len(kernel.living)
+    return len(living(kernel))
 
 
 def current(kernel: Kernel) -> threading.Thread:
@@ -261,7 +290,16 @@ def name_new(kernel: Kernel, template: str) -> str:
 
 def living(kernel: Kernel) -> list[threading.Thread]:
     """List the threads that live."""
-    return [thread_of(kernel, task) for task in kernel.living]
+    if not kernel.identities.meet(COUNTED_THREADS):
+        return _living(kernel)
+    look = Operation("threading.enumerate", None, lambda: _living(kernel))
+    look.reads |= _census(kernel)
+    listed: list[threading.Thread] = kernel.perform(look)
+    return listed
+
+
+def _living(kernel: Kernel) -> list[threading.Thread]:
+    return [thread_of(kernel, task) for task in kernel.living if task.carrier is not None]
 
 
 def _nothing() -> None:

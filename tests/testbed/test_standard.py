@@ -1,0 +1,379 @@
+"""Code that uses the standard library as anybody would runs under control, and finds what it is to find."""
+
+from __future__ import annotations
+
+import _thread
+import concurrent.futures
+import datetime
+import functools
+import queue
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock, Thread
+from time import monotonic
+
+import pytest
+
+from omni_ipc.records import FailureKind, Report, Verdict
+from omni_ipc.testbed import ControlledRuntime, Stepper, explore, replay
+
+
+def outcomes(scenario: functools.partial[object] | object) -> set[str]:
+    """Explore all schedules of a scenario that holds, and return what it can come to."""
+    report = explore(scenario, strategy="depth-first", declared=True)  # type: ignore[arg-type]
+    assert report.verdict is Verdict.HOLDS, report.reason
+    return set(report.outcomes)
+
+
+def failing(scenario: object) -> Report:
+    """Explore a scenario that fails; what is found must also replay."""
+    report = explore(scenario, declared=True)  # type: ignore[arg-type]
+    assert report.verdict is Verdict.VIOLATED, report.reason
+    assert report.trace is not None
+    again = replay(scenario, report.trace)  # type: ignore[arg-type]
+    assert again.diverged is None
+    assert again.failure == report.failure
+    return report
+
+
+class Counter:
+    """Counts under a lock that it was given a name for in the class."""
+
+    make_lock = Lock
+
+    def __init__(self, make: object = threading.Condition) -> None:
+        self.lock = self.make_lock()
+        self.condition = make()  # type: ignore[operator]
+        self.count = 0
+
+    def add(self) -> None:
+        with self.lock:
+            self.count += 1
+
+
+class Worker(Thread):
+    """A thread of a class that was defined before the exploration."""
+
+    def __init__(self, inbox: queue.Queue[int | None]) -> None:
+        super().__init__(name="worker")
+        self.inbox = inbox
+        self.got: list[int] = []
+
+    def run(self) -> None:
+        for item in iter(self.inbox.get, None):
+            self.got.append(item)
+
+
+def test_threads_locks_and_queues_need_no_runtime() -> None:
+    """Classes, subclasses, and names that were bound before all lead to what is under control."""
+
+    def scenario(rt: ControlledRuntime) -> object:
+        counter = Counter()
+        inbox: queue.Queue[int | None] = queue.Queue(1)
+        worker = Worker(inbox)
+        worker.start()
+        threads = [Thread(target=counter.add) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for item in (1, 2, None):
+            inbox.put(item)
+        for thread in (*threads, worker):
+            thread.join()
+        assert isinstance(worker, threading.Thread)
+        assert isinstance(inbox, queue.Queue)
+        assert isinstance(counter.condition, threading.Condition)
+        return counter.count, worker.got, monotonic()
+
+    assert outcomes(scenario) == {"(2, [1, 2], 0.0)"}
+
+
+def test_both_orders_of_two_threads_are_seen() -> None:
+    """The exploration decides who comes first."""
+
+    def scenario(rt: ControlledRuntime) -> list[int]:
+        arrived: queue.Queue[int] = queue.Queue()
+        threads = [Thread(target=arrived.put, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        return [arrived.get(), arrived.get()]
+
+    assert outcomes(scenario) == {"[0, 1]", "[1, 0]"}
+
+
+def test_an_exception_in_a_thread_fails_the_run() -> None:
+    """It is told with the name of the thread and the line; real threads would only print it."""
+
+    def fail() -> None:
+        raise KeyError("lost")
+
+    def scenario(rt: ControlledRuntime) -> None:
+        Thread(target=fail, name="failing").start()
+
+    failure = failing(scenario).failure
+    assert failure is not None
+    assert (failure.kind, failure.task, failure.message) == (FailureKind.EXCEPTION, "failing", "KeyError: 'lost'")
+    assert failure.where is not None
+    assert failure.where.startswith("test_standard.py:")
+
+
+def test_locks_taken_in_two_orders_are_a_deadlock() -> None:
+    """Also by `acquire()`, where a third task might release them: then once nobody can go on."""
+
+    def dine(first: threading.Lock, second: threading.Lock) -> None:
+        first.acquire()
+        second.acquire()
+        second.release()
+        first.release()
+
+    def scenario(rt: ControlledRuntime) -> None:
+        left, right = Lock(), Lock()
+        for forks in ((left, right), (right, left)):
+            Thread(target=dine, args=forks).start()
+
+    failure = failing(scenario).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.DEADLOCK
+
+
+def test_a_cycle_of_plain_locks_that_a_third_thread_breaks_is_none() -> None:
+    """Whoever may release a lock is waited for."""
+
+    def take(first: threading.Lock, second: threading.Lock) -> None:
+        first.acquire()
+        second.acquire()
+
+    def scenario(rt: ControlledRuntime) -> str:
+        left, right, done = Lock(), Lock(), Lock()
+        threads = [Thread(target=take, args=forks) for forks in ((left, right), (right, left))]
+        for thread in threads:
+            thread.start()
+
+        def free() -> None:
+            with done:
+                time.sleep(1.0)
+                for lock in (left, right):
+                    if lock.locked():
+                        lock.release()
+
+        freer = Thread(target=free)
+        freer.start()
+        for thread in (*threads, freer):
+            thread.join()
+        return "done"
+
+    report = explore(scenario, strategy="random", runs=200, declared=True)
+    assert report.verdict is Verdict.BOUNDED, report.reason
+
+
+def test_a_pulse_wakes_who_sleeps_and_not_who_comes_later() -> None:
+    """Both are seen; a wait that comes too late is a lost wake-up."""
+
+    def scenario(rt: ControlledRuntime) -> bool:
+        event = threading.Event()
+        woken: list[bool] = []
+        thread = Thread(target=lambda: woken.append(event.wait(timeout=5)))
+        thread.start()
+        event.set()
+        event.clear()
+        thread.join()
+        return woken[0]
+
+    assert outcomes(scenario) == {"True", "False"}
+
+    def endless(rt: ControlledRuntime) -> None:
+        event = threading.Event()
+        Thread(target=event.wait, name="waiter").start()
+        event.set()
+        event.clear()
+
+    failure = failing(endless).failure
+    assert failure is not None
+    assert failure.task == "waiter"
+
+
+def test_threads_that_are_counted_are_told_apart() -> None:
+    """How many live depends on who has ended."""
+
+    def scenario(rt: ControlledRuntime) -> int:
+        Thread(target=Lock().acquire).start()
+        return threading.active_count()
+
+    assert outcomes(scenario) == {"1", "2"}
+
+
+def test_daemons_and_idle_workers_do_not_outlive_the_process() -> None:
+    """They end with it, as real ones do; other threads are waited for."""
+    seen: list[str] = []
+
+    def late() -> None:
+        time.sleep(2.0)
+        seen.append("late")
+
+    def scenario(rt: ControlledRuntime) -> object:
+        seen.clear()
+        Thread(target=threading.Event().wait, daemon=True).start()
+        Thread(target=late).start()
+        return ThreadPoolExecutor(1).submit(pow, 2, 3).result()
+
+    assert outcomes(scenario) == {"8"}
+    assert seen == ["late"]
+
+    def leaking(rt: ControlledRuntime) -> None:
+        Thread(target=threading.Event().wait, name="left").start()
+
+    failure = failing(leaking).failure
+    assert failure is not None
+    assert (failure.kind, failure.task) == (FailureKind.LEAK, "left")
+
+
+def test_threads_of_the_same_name_are_told_apart_in_the_trace() -> None:
+    """Names of threads need not differ; those of tasks do."""
+
+    def fail() -> None:
+        threading.Event().is_set()
+        raise ValueError(threading.current_thread().name)
+
+    def scenario(rt: ControlledRuntime) -> None:
+        Thread(target=threading.Event().is_set, name="same").start()
+        Thread(target=fail, name="same").start()
+
+    failure = failing(scenario).failure
+    assert failure is not None
+    assert (failure.task, failure.message) == ("same#2", "ValueError: same")
+
+
+def test_a_loop_on_the_clock_comes_to_its_end() -> None:
+    """Code that waits by looking at the clock lets others go first, and time pass."""
+
+    def scenario(rt: ControlledRuntime) -> tuple[bool, bool]:
+        event = threading.Event()
+
+        def set_later() -> None:
+            time.sleep(3600.0)
+            event.set()
+
+        thread = Thread(target=set_later)
+        thread.start()
+        end = time.monotonic() + 7200.0
+        while time.monotonic() <= end and not event.is_set():
+            pass
+        thread.join()
+        return event.is_set(), time.monotonic() < end
+
+    report = explore(scenario, runs=1, declared=True)
+    assert report.outcomes == ("(True, True)",)
+
+
+def test_time_begins_anew_in_each_run() -> None:
+    """All clocks agree, and are the same in each run."""
+
+    def scenario(rt: ControlledRuntime) -> object:
+        time.sleep(60.0)
+        now = datetime.datetime.now(datetime.UTC).isoformat()
+        return time.perf_counter(), time.time(), time.time_ns(), now, time.gmtime()[:6], time.strftime("%Y")
+
+    moment = "1600000060.0, 1600000060000000000, '2020-09-13T12:27:40+00:00', (2020, 9, 13, 12, 27, 40), '2020'"
+    assert outcomes(scenario) == {f"(60.0, {moment})"}
+
+
+LOCAL = threading.local()
+LOCAL.value = "the main thread's"
+
+
+def test_a_thread_local_that_a_module_holds_is_each_tasks_own() -> None:
+    """The main task has what the importing thread gave it; other tasks, and other runs, do not."""
+
+    def look() -> str:
+        return getattr(LOCAL, "value", "nothing")
+
+    def scenario(rt: ControlledRuntime) -> tuple[str, ...]:
+        before = look()
+        seen: queue.Queue[str] = queue.Queue()
+        Thread(target=lambda: seen.put(look())).start()
+        LOCAL.value = "changed"
+        return before, seen.get(), look()
+
+    assert outcomes(scenario) == {"(\"the main thread's\", 'nothing', 'changed')"}
+    assert LOCAL.value == "the main thread's"
+
+
+def test_a_low_level_thread_is_a_task() -> None:
+    """`_thread` leads to what is under control, too; nobody waits for its threads."""
+
+    def scenario(rt: ControlledRuntime) -> str:
+        seen: queue.Queue[str] = queue.Queue()
+        _thread.start_new_thread(seen.put, ("item",))
+        _thread.start_new_thread(threading.Event().wait, ())
+        return seen.get()
+
+    assert outcomes(scenario) == {"'item'"}
+
+
+def test_futures_and_their_callbacks_race() -> None:
+    """A future may be cancelled before or after its worker begins."""
+
+    def scenario(rt: ControlledRuntime) -> str:
+        with ThreadPoolExecutor(1) as executor:
+            future = executor.submit(pow, 2, 3)
+            future.cancel()
+            concurrent.futures.wait([future])
+            return "cancelled" if future.cancelled() else str(future.result())
+
+    assert outcomes(scenario) == {"'8'", "'cancelled'"}
+
+
+def test_what_was_kept_from_an_earlier_run_is_told() -> None:
+    """A scenario that goes on with the locks of its last run is not certified."""
+    kept: list[threading.Lock] = []
+
+    def scenario(rt: ControlledRuntime) -> None:
+        if not kept:
+            kept.append(Lock())
+        Thread(target=kept[0].acquire).start()
+        kept[0].locked()
+
+    report = explore(scenario, strategy="depth-first", declared=True)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "belongs to an earlier run" in report.reason
+
+
+def test_state_that_threads_share_unseen_leaves_nothing_out() -> None:
+    """A scenario that takes a runtime has no points at plain accesses, so no schedule is left out."""
+
+    def scenario(rt: ControlledRuntime) -> list[int]:
+        seen: list[int] = []
+        threads = [Thread(target=seen.append, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return seen
+
+    report = explore(scenario, strategy="depth-first")
+    assert report.verdict is Verdict.HOLDS
+    assert "which nobody watches" in report.reason
+
+
+def test_nobody_else_gets_what_is_under_control() -> None:
+    """Another thread of the process uses the library as ever while an exploration is open."""
+    made: list[object] = []
+
+    def bystander() -> None:
+        made.extend(each() for each in (Lock, threading.Event, queue.Queue, queue.SimpleQueue, threading.local))
+        time.sleep(0.001)
+        made.append(time.time() > 1_700_000_000)
+
+    with Stepper(lambda rt: Lock().acquire()):
+        thread = Thread(target=bystander)
+        thread.start()
+        thread.join()
+    assert made[-1] is True
+    assert not any(type(each).__module__.startswith("omni_ipc") for each in made)
+
+
+@pytest.mark.parametrize("make", [Lock, threading.RLock, threading.Event, queue.Queue, queue.SimpleQueue, Thread])
+def test_after_the_exploration_all_is_as_before(make: type) -> None:
+    """What is made then is real."""
+    explore(lambda rt: make())
+    assert not type(make()).__module__.startswith("omni_ipc")
