@@ -42,8 +42,8 @@ class Rewriter(Values):
     def _set_item(self, node: ast.Assign, target: ast.Subscript) -> ast.stmt:
         site = self.item_site(target)
         key = sliced(self.visited(target.slice))
-        entry = hook("touch_entry", site, node.value, self.visited(target.value), key, at=node)
-        return ast.copy_location(ast.Expr(hook("setitem", starred(entry), at=node)), node)
+        entry = hook("touch_entry", site, node.value, self.visited(target.value), key, at=target)
+        return ast.copy_location(ast.Expr(hook("setitem", starred(entry), at=target)), node)
 
     def _spread(self, targets: list[ast.expr]) -> list[ast.stmt]:
         """Rewrite targets; shared variables among them are stored one by one afterwards, by the statements returned."""
