@@ -8,8 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc.conformance.values import Value, parse, show
+from omni_ipc.conformance.values import parse
 from omni_ipc.errors import FormatError, UsageError
+from omni_ipc.values import Value, show
 
 _COMMENT = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 _SECTION = re.compile(

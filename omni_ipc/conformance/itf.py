@@ -1,10 +1,4 @@
-"""ITF, the JSON format for traces that Apalache defined and other TLA+ tools read.
-
-    true, 3, "a"    as they are; integers beyond 2**53 as {"#bigint": "9007199254740993"}
-    {1, 2}          {"#set": [1, 2]}
-    <<1, 2>>        {"#tup": [1, 2]}   (a list, which ITF gives to typed sequences, is read as the same)
-    [a |-> 1]       {"a": 1}
-    (0 :> 1)        {"#map": [[0, 1]]}
+"""Writing ITF, the JSON format for traces that Apalache defined and other TLA+ tools read; `omni_ipc.values` reads it.
 
 Source: apalache-mc.org, ADR 015 "Informal Trace Format in JSON".
 """
@@ -15,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from omni_ipc.conformance.result import Result
-from omni_ipc.conformance.values import FrozenMap, Value, normal, show
-from omni_ipc.errors import FormatError
+from omni_ipc.values import FrozenMap, Value, show
 
 _SAFE_INTEGER = 2**53
 
@@ -36,28 +29,6 @@ def to_itf(value: Value) -> Any:
             return {str(key): to_itf(value[key]) for key in sorted(value, key=show)}
         case FrozenMap():
             return {"#map": [[to_itf(key), to_itf(value[key])] for key in sorted(value, key=show)]}
-
-
-def from_itf(data: Any) -> Value:
-    """Decode a value.
-
-    Raises:
-        FormatError: the data is not ITF.
-    """
-    match data:
-        case bool() | int() | str():
-            return data
-        case list() | {"#tup": list()}:
-            return tuple(from_itf(item) for item in (data if isinstance(data, list) else data["#tup"]))
-        case {"#set": list(items)}:
-            return frozenset(from_itf(item) for item in items)
-        case {"#map": list(pairs)} if all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-            return normal({from_itf(key): from_itf(item) for key, item in pairs})
-        case {"#bigint": str(digits)} if digits.removeprefix("-").isdecimal():
-            return int(digits)
-        case dict() if not any(key.startswith("#") for key in data):
-            return normal({key: from_itf(item) for key, item in data.items()})
-    raise FormatError(f"Not a value in ITF: {data!r}.")
 
 
 def state_to_itf(state: Mapping[str, Value]) -> dict[str, Any]:

@@ -16,8 +16,8 @@ import msgspec
 from omni_ipc.conformance.configuration import Configuration
 from omni_ipc.conformance.manifest import Model, Spec
 from omni_ipc.conformance.result import Coverage, Result, State
-from omni_ipc.conformance.values import Value, show
 from omni_ipc.errors import UsageError
+from omni_ipc.values import Value, show
 
 _NEXT = "Next__labelled"
 

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from omni_ipc.conformance.result import Coverage, Kind, Place, Result, State
-from omni_ipc.conformance.values import Value, parse
+from omni_ipc.conformance.values import parse
+from omni_ipc.values import Value
 
 _STATE, _STUTTERING, _BACK = 2217, 2218, 2122
 _SUCCESS, _FINISHED = 2193, 2186

@@ -12,9 +12,8 @@ from typing import Protocol
 
 import msgspec
 
-from omni_ipc.conformance.itf import from_itf
-from omni_ipc.conformance.values import normal, show
 from omni_ipc.records import Failure, Field, Step, Trace
+from omni_ipc.values import from_itf, normal, show
 
 
 class Offer(Protocol):
@@ -96,11 +95,6 @@ class Followed(msgspec.Struct, frozen=True):
     def reproduced(self) -> bool:
         """The code took every step, showed every state, and failed."""
         return self.refusal is None and self.departure is None and self.failure is not None
-
-    @property
-    def summary(self) -> str:
-        """Two sentences: how far it went and where it departed; how it ended."""
-        return f"{self.way} It ended {f'with {self.failure}' if self.failure else 'well'}."
 
     @property
     def way(self) -> str:

@@ -6,7 +6,7 @@ import enum
 
 import msgspec
 
-from omni_ipc.conformance.values import Value, show
+from omni_ipc.values import Value, show
 
 
 class Kind(enum.StrEnum):

@@ -10,13 +10,12 @@ import pytest
 
 from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.counterexample import find_counterexample, save_itf, to_trace
-from omni_ipc.conformance.itf import from_itf
 from omni_ipc.conformance.manifest import Manifest, Model
 from omni_ipc.conformance.result import Kind, Result, State
 from omni_ipc.conformance.toolchain import Toolchain
-from omni_ipc.conformance.values import normal
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Origin, Trace
+from omni_ipc.values import from_itf, normal
 from tests.conformance.test_tlc import FakeJava
 
 TASKS = {

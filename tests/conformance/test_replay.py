@@ -105,9 +105,7 @@ def test_defective_code_follows_state_by_state_and_fails() -> None:
     assert code.taken == ["pump:Pump.Unpack", "consumer a:Consumer.Wait", "pump:Pump.Deliver"]
     assert followed == Followed(steps=3, places=("code.py:1 in f", "code.py:1 in f", "out.py:8 in f"), failure=FAILURE)
     assert followed.reproduced
-    assert followed.summary == (
-        "All 3 steps ran, with the state of the model after each. It ended with lost wake-up: a waits for ever."
-    )
+    assert followed.way == "All 3 steps ran, with the state of the model after each."
 
 
 def test_code_that_differs_departs_at_a_line_and_goes_on() -> None:
@@ -125,9 +123,9 @@ def test_code_that_differs_departs_at_a_line_and_goes_on() -> None:
     assert followed.departure.step == 2
     assert followed.departure.differences == (Difference("cached", "{}", '{"b"}'),)
     assert not followed.reproduced
-    assert followed.summary == (
-        "All 3 steps ran, but after step 2 at outputs.py:131 in wait "
-        'cached is {"b"}; in the model it is {}. It ended well.'
+    assert followed.failure is None
+    assert followed.way == (
+        'All 3 steps ran, but after step 2 at outputs.py:131 in wait cached is {"b"}; in the model it is {}.'
     )
 
 
@@ -183,9 +181,10 @@ def test_a_task_that_must_do_something_else_first_refuses() -> None:
     assert followed.refusal.where == "outputs.py:130 in wait"
     assert followed.refusal.why == "'consumer a' is at Consumer.Wait(output=b) instead"
     assert code.finished_after == 2, "the clock was not wound for nothing"
-    assert followed.summary == (
+    assert followed.failure is None
+    assert followed.way == (
         "Step 2, consumer a: Consumer.Wait(output=a), was refused at outputs.py:130 in wait: "
-        "'consumer a' is at Consumer.Wait(output=b) instead. It ended well."
+        "'consumer a' is at Consumer.Wait(output=b) instead."
     )
 
 

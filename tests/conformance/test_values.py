@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omni_ipc.conformance.values import FrozenMap, Value, normal, parse, show
+from omni_ipc.conformance.values import parse
 from omni_ipc.errors import FormatError, UsageError
+from omni_ipc.values import FrozenMap, Value, normal, show
 
 SCALARS = st.one_of(st.booleans(), st.integers(-(2**31), 2**31 - 1), st.text(max_size=8))
 VALUES: st.SearchStrategy[Value] = st.recursive(

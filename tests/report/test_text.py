@@ -192,12 +192,12 @@ def test_a_step_shows_what_it_changed_in_the_state() -> None:
     )
     assert _drawn(trace, width=60) == (
         "  # │ pump         │ state\n"
-        "────┼──────────────┼────────────────────────\n"
-        "▸ 1 │ Pump.Unpack  │ inbox: {a} → {}\n"
-        "    │              │ pump.at: idle → holding\n"
-        "    │              │ pump.output: none → a\n"
-        "  2 │ Pump.Deliver │ pump.at: holding → idle\n"
-        "    │              │ pump.output: a → none\n"
+        "────┼──────────────┼────────────────────────────\n"
+        '▸ 1 │ Pump.Unpack  │ inbox: {"a"} → {}\n'
+        '    │              │ pump.at: "idle" → "holding"\n'
+        '    │              │ pump.output: "none" → "a"\n'
+        '  2 │ Pump.Deliver │ pump.at: "holding" → "idle"\n'
+        '    │              │ pump.output: "a" → "none"\n'
         "\n"
     )
 
