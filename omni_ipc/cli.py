@@ -69,7 +69,9 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
-def _command(*, example: str, of: typer.Typer = app) -> Callable[[Callable[..., int]], Callable[..., NoReturn]]:
+def _command(
+    *, example: str, of: typer.Typer = app, name: str | None = None
+) -> Callable[[Callable[..., int]], Callable[..., NoReturn]]:
     """Register a function as a command; it returns the exit code, and may raise whatever it likes."""
 
     def register(function: Callable[..., int]) -> Callable[..., NoReturn]:
@@ -77,7 +79,7 @@ def _command(*, example: str, of: typer.Typer = app) -> Callable[[Callable[..., 
         def command(**arguments: object) -> NoReturn:
             raise typer.Exit(_end(functools.partial(function, **arguments)))
 
-        of.command(epilog=f"Example: {example}")(command)
+        of.command(name, epilog=f"Example: {example}")(command)
         return command
 
     return register
@@ -361,6 +363,33 @@ def transport(
     out.say("", f"{counted(comparison.repetitions, 'repetition')} in {comparison.seconds:.0f} s")
     if plot is not None:
         plots.draw(comparison.results, plot)
+    out.write_rows(comparison.results.rows())
+    return ExitCode.AS_CLAIMED
+
+
+@_command(example="omni-ipc bench explore --quick --plot explore.svg", of=bench_app, name="explore")
+def bench_explore(
+    quick: Annotated[bool, typer.Option("--quick", help="Take 50 seconds, and a third of the kernels.")] = False,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to draw it: *.png or *.svg.")] = None,
+    kernels: Annotated[Path, typer.Option(metavar="DIR", help="A checkout, which has tests/kernels.")] = Path(),
+    json: Json = None,
+) -> int:
+    """Compare what looks for races, on the same kernels: what is found, how soon, and what is said falsely; a report."""
+    from omni_ipc.workflows.bench import explore_plot, explore_tables
+    from omni_ipc.workflows.bench import plot as plots
+    from omni_ipc.workflows.bench.explore import FULL, QUICK, compare, find_kernels
+
+    out = Output(json)
+    if plot is not None:
+        plots.check(plot)
+    folder = kernels.resolve()
+    found = find_kernels(folder)
+    with progress("starting") as show_progress:
+        comparison = compare(QUICK if quick else FULL, kernels=found, folder=folder, progress=show_progress)
+    out.say(*explore_tables.parts(comparison))
+    out.say("", f"{counted(comparison.repetitions, 'repetition')} in {comparison.seconds:.0f} s")
+    if plot is not None:
+        explore_plot.draw(comparison.results, plot)
     out.write_rows(comparison.results.rows())
     return ExitCode.AS_CLAIMED
 
