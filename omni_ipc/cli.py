@@ -198,6 +198,7 @@ def explore(
     json: Json = None,
 ) -> int:
     """Run a scenario under schedule after schedule, until one fails or none is left."""
+    from omni_ipc.scenarios import DEFECTS
     from omni_ipc.testbed import saved
     from omni_ipc.testbed.explain import explain
     from omni_ipc.workflows.exploring import expected, explore_scenario, pace
@@ -223,7 +224,8 @@ def explore(
         )
     code = ExitCode(report.verdict.exit_code)
     reason = report.reason.removesuffix(f": {report.failure}")  # it is told below
-    out.say(verdict_lines(_named(scenario, defect), report.verdict, reason, effort(report)))
+    about = [DEFECTS[defect].summary] if defect else []
+    out.say(verdict_lines(_named(scenario, defect), report.verdict, *about, reason, effort(report)))
     if report.trace:
         out.say("", render(explain(report.trace), width=out.width))
     elif report.failure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from time import perf_counter
 
+from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Report, Trace, Verdict
 from omni_ipc.testbed.replay import Mode, replay
 from omni_ipc.testbed.runner import Scenario
@@ -13,14 +14,13 @@ from omni_ipc.testbed.runner import Scenario
 def happens_again(
     scenario: Scenario, traces: Sequence[Trace], *, transparent: Collection[str] = (), max_steps: int = 10_000
 ) -> Report | None:
-    """Replay traces of failures on the code as it is now, and report the first one that still fails, if any does.
-
-    Raises:
-        Inconclusive: something was not under control.
-    """
+    """Replay traces of failures on the code as it is now, and report the first one that still fails, if any does."""
     began = perf_counter()
     for number, trace in enumerate(traces, start=1):
-        result = replay(scenario, trace, mode=Mode.TOLERANT, transparent=transparent, max_steps=max_steps)
+        try:
+            result = replay(scenario, trace, mode=Mode.TOLERANT, transparent=transparent, max_steps=max_steps)
+        except (UsageError, Inconclusive):
+            continue  # its modules or faults are gone, or something is not under control: the exploration will tell
         if result.failure is not None:
             return Report(
                 scenario=trace.scenario,

@@ -129,7 +129,7 @@ def test_figures_are_medians_with_their_quartiles() -> None:
 def test_goals_are_ratios_and_what_was_not_measured_is_not_reached() -> None:
     """Better than the bar is reached, worse is not, on either side."""
     results = results_with(ours_64=2, pipe_64=4, ours_1m=10, fresh_1m=199, loan_64=3, loan_8m=6, region=0.2)
-    verdicts = {verdict.goal.partition(":")[0]: verdict for verdict in goals.judge(results)}
+    verdicts = {verdict.goal.partition(":")[0]: verdict for verdict in goals.judge(goals.GOALS, results)}
     found = [(verdict.found, verdict.reached) for verdict in verdicts.values()]
     none = (None, False)
     assert found == [(0.5, True), (19.9, False), none, none, (6, False), none, none, (pytest.approx(200), True)]
@@ -206,4 +206,6 @@ def omni(monkeypatch: pytest.MonkeyPatch) -> CliRunner:
 def a_comparison() -> Comparison:
     """Make one, without measuring."""
     results = results_with(ours_64=2, pipe_64=4, ours_1m=10, fresh_1m=199)
-    return Comparison(results, goals.judge(results), {"gone": "No module named 'it'. pip install it"}, 1, 2.0)
+    return Comparison(
+        results, goals.judge(goals.GOALS, results), {"gone": "No module named 'it'. pip install it"}, 1, 2.0
+    )

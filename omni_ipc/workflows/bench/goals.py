@@ -1,8 +1,8 @@
-"""What the transport is to reach, as ratios within one run, and whether it did."""
+"""What is to be reached, as ratios within one run, and whether it was; and the goals of the transport."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -24,19 +24,21 @@ class Verdict(msgspec.Struct, frozen=True):
     reached: bool
 
 
-class _Goal(NamedTuple):
+class Goal(NamedTuple):
+    """A figure, and what it is to be."""
+
     sentence: str
     measure: Callable[[Results], float | None]
     bar: float
     at_most: bool  # else at least
 
 
-def judge(results: Results) -> list[Verdict]:
+def judge(goals: Sequence[Goal], results: Results) -> list[Verdict]:
     """Hold the results against every goal."""
-    return [_judge(goal, results) for goal in _GOALS]
+    return [_judge(goal, results) for goal in goals]
 
 
-def _judge(goal: _Goal, results: Results) -> Verdict:
+def _judge(goal: Goal, results: Results) -> Verdict:
     found = goal.measure(results)
     reached = found is not None and (found <= goal.bar if goal.at_most else found >= goal.bar)
     return Verdict(goal.sentence, found, goal.bar, reached)
@@ -65,33 +67,33 @@ def _slowest_loan(results: Results) -> float | None:
     return max((figure.median for figure in figures if figure), default=None)
 
 
-_GOALS = (
-    _Goal(
+GOALS = (
+    Goal(
         "64 B, of multiprocessing.Pipe's time, the reader spinning: at most",
         _ratio((SPINNING, "copy", 64), (PIPE, "copy", 64)),
         0.5,
         at_most=True,
     ),
-    _Goal(
+    Goal(
         "a view of 1 MiB, faster than a fresh segment by: at least",
         _ratio((FRESH, "view", _MIB), (SPINNING, "view", _MIB)),
         20,
         at_most=False,
     ),
-    _Goal(
+    Goal(
         "a view of 8 MiB, faster than a fresh segment by: at least",
         _ratio((FRESH, "view", 8 * _MIB), (SPINNING, "view", 8 * _MIB)),
         15,
         at_most=False,
     ),
-    _Goal(
+    Goal(
         "a view of 32 MiB, of one memcpy's time: at most",
         _ratio((SPINNING, "view", 32 * _MIB), (MEMCPY, "copy", 32 * _MIB)),
         1.3,
         at_most=True,
     ),
-    _Goal("loan and commit, at the slowest size, µs: at most", _slowest_loan, 5, at_most=True),
-    _Goal("messages/s of 64 B, in batches: at least", _value(SPINNING, "batch", 64, "rate"), 600_000, at_most=False),
-    _Goal("an idle parked reader, % of a core: at most", _value(PARKED, "copy", 64, "cpu", 100), 1, at_most=True),
-    _Goal("a region with its lock, ns: at most", _value(SEAM, "region", 0, "p50", 1000), 300, at_most=True),
+    Goal("loan and commit, at the slowest size, µs: at most", _slowest_loan, 5, at_most=True),
+    Goal("messages/s of 64 B, in batches: at least", _value(SPINNING, "batch", 64, "rate"), 600_000, at_most=False),
+    Goal("an idle parked reader, % of a core: at most", _value(PARKED, "copy", 64, "cpu", 100), 1, at_most=True),
+    Goal("a region with its lock, ns: at most", _value(SEAM, "region", 0, "p50", 1000), 300, at_most=True),
 )

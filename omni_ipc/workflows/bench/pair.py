@@ -14,17 +14,16 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
 from omni_ipc.workflows.bench import measures
 from omni_ipc.workflows.bench.measures import Found, Measure, Taken
+from omni_ipc.workflows.bench.priority import come_first
 from omni_ipc.workflows.bench.subject import Alone, Case, Subject, load
 
 _STDIN = 0
 _CORES = sorted(os.sched_getaffinity(0))
-_PRIORITY = -20
 _PATIENCE_S = 20.0  # beyond the seconds of a measurement
 
 
@@ -38,7 +37,7 @@ class Command(msgspec.Struct, frozen=True):
 
 def main() -> None:
     """Answer commands until there are no more."""
-    _come_first()
+    come_first()
     answers = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
     try:
@@ -54,13 +53,6 @@ def main() -> None:
         except Exception as error:
             found = Found(reason=_described(error))
         _answer(answers, found)
-
-
-def _come_first() -> None:
-    """Let what else runs on the machine disturb as little as it can, if the system allows that."""
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
-        Path("/proc/self/autogroup").write_text(str(_PRIORITY))  # this session is a group, and priority counts within
 
 
 def _carry_out(command: Command, kind: Callable[[Case], Subject | Alone]) -> Found:

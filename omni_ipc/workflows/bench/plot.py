@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from omni_ipc.errors import EnvironmentMissing, UsageError
 from omni_ipc.workflows.bench.rows import Results
@@ -50,6 +51,15 @@ def draw(results: Results, path: Path) -> None:
     axes.set_xticks(sizes, [size_name(size) for size in sizes])
     axes.grid(alpha=0.3)
     drawing.legend(loc="outside right upper", fontsize="small")
+    save(drawing, path)
+
+
+def save(drawing: Any, path: Path) -> None:
+    """Write a drawing into a file; folders are made.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         drawing.savefig(path)

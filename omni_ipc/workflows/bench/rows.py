@@ -8,7 +8,19 @@ from collections.abc import Mapping
 
 import msgspec
 
-UNITS = {"p50": "µs", "p99": "µs", "rate": "messages/s", "cpu": "cores"}
+UNITS = {
+    "p50": "µs",
+    "p99": "µs",
+    "rate": "messages/s",
+    "cpu": "cores",
+    "found": "of 1",
+    "false pass": "of 1",
+    "false alarm": "of 1",
+    "schedules": "schedules",
+    "first": "ms",
+    "speed": "schedules/s",
+    "schedule": "µs",
+}
 """Metric → unit. A metric has two more rows, "p50 low" and "p50 high": the quartiles of its repetitions."""
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from omni_ipc.report.output import table
 from omni_ipc.report.verdicts import passed
+from omni_ipc.workflows.bench.goals import Verdict
 from omni_ipc.workflows.bench.rows import Figure, Results
 from omni_ipc.workflows.bench.transport import Comparison
 
@@ -24,11 +25,16 @@ def parts(comparison: Comparison) -> Iterator[RenderableType]:
     for title, metric, size, scale, form in _SINGLE:
         yield ""
         yield table(("", title, "quartiles"), list(_single(results, metric, size, scale, form)))
+    yield from endings(comparison.verdicts, comparison.left_out)
+
+
+def endings(verdicts: Sequence[Verdict], left_out: Mapping[str, str]) -> Iterator[RenderableType]:
+    """Lay out goals, and what is missing."""
     yield ""
-    yield table(("", "goal", "found", "bar"), list(_goals(comparison)))
-    if comparison.left_out:
+    yield table(("", "goal", "found", "bar"), list(_goals(verdicts)))
+    if left_out:
         yield ""
-        yield table(("left out", "why"), sorted(comparison.left_out.items()))
+        yield table(("left out", "why"), sorted(left_out.items()))
 
 
 def size_name(size_bytes: int) -> str:
@@ -52,8 +58,8 @@ def _latencies(results: Results, sizes: list[int]) -> Iterator[tuple[Text, ...]]
 
 
 def _cell(p50: Figure, p99: Figure) -> Text:
-    spread = f"\n{_rounded(p50.low)} to {_rounded(p50.high)}"
-    return Text.assemble((_rounded(p50.median), "bold"), spread, (f"\n{_rounded(p99.median)}", "dim"))
+    spread = f"\n{rounded(p50.low)} to {rounded(p50.high)}"
+    return Text.assemble((rounded(p50.median), "bold"), spread, (f"\n{rounded(p99.median)}", "dim"))
 
 
 def _single(results: Results, metric: str, size: int, scale: float, form: str) -> Iterator[tuple[str, str, str]]:
@@ -63,11 +69,12 @@ def _single(results: Results, metric: str, size: int, scale: float, form: str) -
             yield f"{subject}, {work}", median, f"{low} to {high}"
 
 
-def _goals(comparison: Comparison) -> Iterator[tuple[Text, str, str, str]]:
-    for verdict in comparison.verdicts:
-        found = "not measured" if verdict.found is None else _rounded(verdict.found)
+def _goals(verdicts: Sequence[Verdict]) -> Iterator[tuple[Text, str, str, str]]:
+    for verdict in verdicts:
+        found = "not measured" if verdict.found is None else rounded(verdict.found)
         yield passed(verdict.reached), verdict.goal, found, f"{verdict.bar:,g}"
 
 
-def _rounded(value: float) -> str:
+def rounded(value: float) -> str:
+    """Give the digits that matter."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

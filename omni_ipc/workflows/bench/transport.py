@@ -113,7 +113,7 @@ def compare(
         repetitions = run.repeat(tasks, begun + plan.total_s, plan.case_s, progress)
         progress("idle readers", len(tasks), len(tasks))
         run.idle(there, plan.idle_s)
-    return Comparison(results, goals.judge(results), left_out, repetitions, time.monotonic() - begun)
+    return Comparison(results, goals.judge(goals.GOALS, results), left_out, repetitions, time.monotonic() - begun)
 
 
 class _Run:

@@ -61,6 +61,8 @@ def explore(question: Question) -> Answer:
     scenario, options = question.scenario(), _OPTIONS[sys.argv[1]]
     importlib.import_module(question.module).together = _together  # type: ignore[attr-defined]
     count = len(Held(scenario).bodies)
+    if not count:
+        return Answer(UNABLE, "it starts its threads one by one, and judges between", 0, 0.0)
     begun, made = time.monotonic(), 0
 
     def set_up() -> Held:
