@@ -5,5 +5,11 @@ transport.py    the run: every subject, again and again in turn, until the time 
   ▼
 pair.py         forks, for each measurement, into a writer and a reader (measures.py) of its subject
 subjects/       one file each, one interface (subject.py)
+
+explore.py      the run: every kernel and its twin, by every explorer, in turn
+  │ one interpreter an explorer (contestants.py), a peer's in an environment that is made for it (environments.py)
+  ▼
+explorers/      one file each, one interface (serving.py)
+
 rows.py         medians with their spread; goals.py: what is to be reached; plot.py: the picture
 """

@@ -27,7 +27,7 @@ class Contestant(NamedTuple):
     """An explorer in one of its modes.
 
     Args:
-        explorer: a module of `explorers`.
+        explorer: a module of `explorers`, or, with dots, any other.
         mode: what its process is told.
         loops: whether it takes kernels with an event loop.
         recipe: of its environment; None for this one's.
@@ -134,4 +134,5 @@ def _command(contestant: Contestant, folder: Path | None) -> list[str]:
     python = sys.executable if folder is None else str(folder / "python")
     under = [str(folder / contestant.under)] if folder is not None and contestant.under else []
     mode = [contestant.mode] if contestant.mode else []
-    return [*under, python, "-m", f"{_EXPLORERS}.{contestant.explorer}", *mode]
+    explorer = contestant.explorer
+    return [*under, python, "-m", explorer if "." in explorer else f"{_EXPLORERS}.{explorer}", *mode]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from omni_ipc.errors import EnvironmentMissing
 
 _PATIENCE_S = 300.0
+_REMEDY = "Run it by hand, with a network that reaches a package index."
 
 
 class Recipe(NamedTuple):
@@ -58,7 +59,7 @@ def _interpreter(recipe: Recipe) -> tuple[tuple[int, int], str]:
                 return version, candidate
     wanted = " or ".join(f"{major}.{minor}" for major, minor in recipe.python)
     raise EnvironmentMissing(
-        f"{recipe.name} needs Python {wanted}, and there is none here.", f"Install python{wanted.split()[0]}"
+        f"{recipe.name} needs Python {wanted}, and there is none here.", f"Install python{wanted.split()[0]}."
     )
 
 
@@ -85,8 +86,6 @@ def _run(command: Sequence[str]) -> None:
         subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True)
     except subprocess.CalledProcessError as error:
         said = [line for line in error.stderr.splitlines() if line.strip()] or ["it said nothing"]
-        raise EnvironmentMissing(f"'{' '.join(command[-3:])}' failed: {said[-1]}", "Look at the network") from None
+        raise EnvironmentMissing(f"'{' '.join(command)}' failed: {said[-1]}.", _REMEDY) from None
     except subprocess.TimeoutExpired:
-        raise EnvironmentMissing(
-            f"'{' '.join(command[-3:])}' did not end in {_PATIENCE_S:.0f} s.", "Look at the network"
-        ) from None
+        raise EnvironmentMissing(f"'{' '.join(command)}' did not end in {_PATIENCE_S:.0f} s.", _REMEDY) from None
