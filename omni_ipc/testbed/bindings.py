@@ -13,7 +13,7 @@ from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 Undo = Callable[[], object]
-Replacements = Mapping[int, Callable[..., Any]]
+Replacements = Mapping[int, Any]
 """By the id of the original."""
 
 

@@ -66,14 +66,13 @@ class Primitive:
         return owner if hasattr(owner, self.name) else None
 
 
-_CLOCK = "Take the time from the runtime: rt.now()."
-_LOCK = "Take it from the runtime: rt.lock(), rt.rlock()."
+_CLOCK = "Take the time from time.monotonic() or rt.now()."
 _CHANCE = "Draw from a random.Random(seed) of the scenario's own."
-_PROCESS = "Let a task play the other process: rt.spawn()."
+_PROCESS = "Let a task play the other process: threading.Thread() or rt.spawn()."
 _END = "Return from the task, or raise."
-_SIGNAL = "Leave signals and timers to the process that explores; wait with rt.sleep()."
+_SIGNAL = "Leave signals and timers to the process that explores; wait with time.sleep() or rt.sleep()."
 _LOOP = "Take loops from asyncio as it is: asyncio.run(), asyncio.new_event_loop()."
-_TALK = "Let tasks talk by what the runtime makes: rt.queue(), rt.event()."
+_TALK = "Let tasks talk by queues and events: queue.Queue() or rt.queue(), threading.Event() or rt.event()."
 
 
 def _told(owner: str, names: str, remedy: str, **options: Any) -> Iterator[Primitive]:

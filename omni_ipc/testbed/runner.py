@@ -64,7 +64,7 @@ class Runner:
         self._pool = Pool()
         self.identities = Identities()
         self.identities.distinctions |= DISTINCTIONS.intersection(points)
-        self._guard = Guard(scenario)
+        self._guard = Guard(scenario, instrument)
         self._last: Kernel | None = None
         self._declared = declared
         self.sharing = Sharing(scenario)

@@ -1,9 +1,11 @@
-"""The guard: names what a scenario uses that is not under control, and ends steps that block for real.
+"""The guard: leads code under test to what is under control, names what is not, and ends steps that block for real.
 
-It reacts only to code under test that runs as a controlled task, and reacts *instead of* what was called: a scenario
-can neither end nor double the process that explores it. It does not see what C code does, what objects keep that were
-made before the exploration (``self.clock = time.monotonic``), and ``datetime.now()``; see `primitives` and `bindings`.
-A step that blocks for good it ends all the same, as long as the exploration runs in the main thread.
+It reacts only to code under test that runs as a controlled task. What has a look-alike is redirected (`standard`); what
+has none is told *instead of* being called (`primitives`): a scenario can neither end nor double the process that
+explores it. Of what was made before the exploration, locks and all that is built of them are told when they are used
+(`standard.sealed`). It does not see what C code does by itself, and clocks that objects keep (``self.clock =
+time.monotonic``); see `bindings`. A step that blocks for good it ends all the same, as long as the exploration runs in
+the main thread.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import functools
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import PurePath
 from threading import get_ident
 from types import FrameType, ModuleType, TracebackType
@@ -34,25 +36,27 @@ _ROOM = __name__.rpartition(".")[0]
 
 
 class Guard:
-    """Replaces the primitives by ones that tell, while it is open.
+    """Replaces the standard library's primitives by what is under control, or tells, while it is open.
 
     What is replaced belongs to the process: guards may be nested in one thread, and not open in two at a time.
 
     Args:
         scenario: what is explored.
+        packages: names of packages and modules that are looked into although they are installed.
 
     Attributes:
         kernel: the run that is guarded now.
     """
 
-    def __init__(self, scenario: object = None) -> None:
+    def __init__(self, scenario: object = None, packages: Collection[str] = ()) -> None:
         self.kernel: Kernel | None = None
         self._scenario = scenario
+        self._packages = frozenset(name.removesuffix(".*") for name in packages)
 
     def __enter__(self) -> Guard:
         _process.open(self)
         try:
-            _process.bind(self._scenario)
+            _process.bind(self._scenario, self._packages)
         except BaseException:
             _process.close(self)
             raise
@@ -106,10 +110,10 @@ class _Process:
                 before = signal.signal(signal.SIGINT, self._on_interrupt)
                 self._undo.append(lambda: signal.signal(signal.SIGINT, before))
 
-    def bind(self, scenario: object) -> None:
+    def bind(self, scenario: object, packages: Collection[str]) -> None:
         """Replace also what code under test has bound by name."""
-        modules = list(_modules_under_test())
-        replacements = {**self._replacements, **local.stand_ins(module for module, _ in modules)}
+        modules = list(_modules_under_test(packages))
+        replacements = {**self._replacements, **local.stand_ins(modules)}
         self._undo += rebind(modules, scenario, replacements)
         self._undo += local.tell_subclasses([module for module, _ in modules])
 
@@ -161,14 +165,14 @@ def _telling(original: Callable[..., Any], primitive: Primitive) -> Callable[...
     return telling
 
 
-def _modules_under_test() -> Iterator[tuple[ModuleType, bool]]:
-    """Give modules that may be under test, and whether they are written here, and not installed."""
+def _modules_under_test(packages: Collection[str]) -> Iterator[tuple[ModuleType, bool]]:
+    """Give modules that may be under test, and whether they are named, or written here, and not installed."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if name.partition(".")[0] in TRUSTED or file is None or not isinstance(module, ModuleType):
             continue
         if not (is_stdlib(file) or is_ours(file)):
-            yield module, not _is_installed(file)
+            yield module, not _is_installed(file) or any(f"{name}.".startswith(f"{known}.") for known in packages)
 
 
 @functools.cache

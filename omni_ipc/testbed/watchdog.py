@@ -90,5 +90,5 @@ def _describe(task: str, frame: FrameType | None) -> str:
     return (
         f"Task '{task}' has not come to a point for over {STALL_S:g} s of real time, at {locate(frame)}"
         f"{f' (`{line}`)' if line else ''}: it blocks on something that is not under control, or computes for long. "
-        "Take locks, queues, futures and the clock from the runtime: rt.lock(), rt.queue(), rt.future(), rt.sleep()."
+        "Wait by what threading, queue, concurrent.futures, asyncio and time make for the scenario, or its runtime."
     )

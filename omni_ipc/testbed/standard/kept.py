@@ -8,6 +8,7 @@ from typing import Any
 
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.standard.threads import Life
 from omni_ipc.testbed.standard.world import WORLD, running
 from omni_ipc.testbed.strategies.default import DefaultOrder
 from omni_ipc.testbed.tasks import Pool
@@ -24,7 +25,7 @@ class Kept:
         self._kernel = Kernel(DefaultOrder(), pool=Pool(), identities=Identities(), limit=0)
         self._made: list[Any] = []
         self._kernel.keeps = self._made
-        self._states: list[dict[str, Any]] = []
+        self._states: list[list[dict[str, Any]]] = []
 
     def __enter__(self) -> Kept:
         kernel = running()
@@ -45,16 +46,22 @@ class Kept:
     def begin(self, kernel: Kernel) -> None:
         """Let the objects belong to a run that is about to begin, each as it was when the imports were done."""
         self._note()
-        for made, state in zip(self._made, self._states, strict=True):
-            made.__dict__.clear()
-            made.__dict__.update({name: _copy(value) for name, value in state.items()})
+        for made, states in zip(self._made, self._states, strict=True):
+            for holder, state in zip(_holders(made), states, strict=True):
+                vars(holder).clear()
+                vars(holder).update(_copied(state))
             made.adopt(kernel)
 
     def _note(self) -> None:
         """Note in which state new objects are."""
         for made in self._made[len(self._states) :]:
-            self._states.append({name: _copy(value) for name, value in made.__dict__.items()})
+            self._states.append([_copied(vars(holder)) for holder in _holders(made)])
 
 
-def _copy(value: Any) -> Any:
-    return value.copy() if type(value) in (list, dict, set, deque) else value
+def _holders(made: Any) -> tuple[Any, ...]:
+    """Return who has the state of something."""
+    return (made, made.thread) if isinstance(made, Life) else (made,)
+
+
+def _copied(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.copy() if type(value) in (list, dict, set, deque) else value for name, value in state.items()}

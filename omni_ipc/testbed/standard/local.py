@@ -55,26 +55,34 @@ class ControlledLocal:
 ControlledLocal.__name__ = "_thread._local"  # as messages name it
 
 
-def stand_ins(modules: Iterable[ModuleType]) -> dict[int, ControlledLocal]:
+def stand_ins(modules: Iterable[tuple[ModuleType, bool]]) -> dict[int, Any]:
     """Make one for each real one that modules hold by a global name, or a class of theirs by an attribute.
 
     The main task finds in it what the thread has that explores.
+
+    Args:
+        modules: with each, whether to look into its classes, too.
     """
-    found: dict[int, ControlledLocal] = {}
-    for module in modules:
-        classes = [value for value in vars(module).values() if isinstance(value, type)]
-        for names in (vars(module), *map(vars, classes)):
-            for value in names.values():
-                if type(value) is _REAL:
-                    found[id(value)] = made = ControlledLocal()
-                    object.__setattr__(made, "_nobodys", dict(vars(value)))
+    found: dict[int, Any] = {}
+    for module, deep in modules:
+        for value in _held(module, deep):
+            if type(value) is _REAL:
+                found[id(value)] = made = ControlledLocal()
+                object.__setattr__(made, "_nobodys", dict(vars(value)))
     return found
+
+
+def _held(module: ModuleType, deep: bool) -> Iterator[Any]:
+    yield from vars(module).values()
+    for value in vars(module).values() if deep else ():
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            yield from vars(value).values()
 
 
 def tell_subclasses(modules: Iterable[ModuleType]) -> Iterator[Callable[[], object]]:
     """Let instances of subclasses that modules have made of the real one tell that tasks would share them."""
     names = {module.__name__ for module in modules}
-    todo = _REAL.__subclasses__()
+    todo: list[type] = _REAL.__subclasses__()
     while todo:
         kind = todo.pop()
         todo += kind.__subclasses__()

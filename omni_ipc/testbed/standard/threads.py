@@ -127,9 +127,7 @@ def spawn(kernel: Kernel, target: Callable[[], object], name: str) -> threading.
     return thread
 
 
-def start_new(
-    kernel: Kernel, function: Callable[..., object], args: tuple[Any, ...], options: dict[str, Any] | None = None, /
-) -> int:
+def start_new(kernel: Kernel, function: Any, args: Any, options: Any = None, /) -> int:
     """Start a thread as `_thread` does: nobody can wait for it."""
     if not callable(function) or not isinstance(args, tuple) or not isinstance(options or {}, dict):
         raise TypeError("a function, a tuple and a dictionary are needed")
