@@ -31,7 +31,7 @@ from omni_ipc.workflows.bench.explorers.serving import (
 _OPTIONS: dict[str, dict[str, Any]] = {
     "dpor": {},
     "unbounded": {"preemption_bound": None},
-    "random": {"strategy": "random", "max_attempts": 100_000},
+    "random": {"strategy": "random", "max_attempts": 100_000, "max_ops": 3_000},
 }
 
 
