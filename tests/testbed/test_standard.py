@@ -192,6 +192,21 @@ def test_a_pulse_wakes_who_sleeps_and_not_who_comes_later() -> None:
     assert failure.task == "waiter"
 
 
+def test_sets_of_threads_and_futures_have_the_same_order_in_each_run() -> None:
+    """Memory addresses do not decide who is joined first."""
+
+    def scenario(rt: ControlledRuntime) -> list[str]:
+        threads = {Thread(target=Lock().locked) for _ in range(5)}
+        futures = {concurrent.futures.Future[int]() for _ in range(5)}
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return [each.name for each in (*threads, *futures)]  # type: ignore[attr-defined]
+
+    assert len(explore(scenario, strategy="random", runs=50, declared=True).outcomes) == 1
+
+
 def test_threads_that_are_counted_are_told_apart() -> None:
     """How many live depends on who has ended."""
 

@@ -74,6 +74,7 @@ REDIRECTS: tuple[Redirect, ...] = (
     Redirect(threading.Thread, "start", threads.start),
     Redirect(threading.Thread, "join", threads.join),
     Redirect(threading.Thread, "is_alive", threads.is_alive),
+    Redirect(threading.Thread, "__hash__", threads.number),
     Redirect(threading.Thread, "__repr__", threads.represent),
     *answers(threading, get_ident=threads.identify_current, get_native_id=threads.identify_current),
     *answers(threading, current_thread=threads.current, main_thread=threads.main, _newname=threads.name_new),

@@ -42,7 +42,8 @@ class Life:
         """Belong to a run, as something new."""
         self.kernel = kernel
         maker, number = kernel.identify()
-        self.bit = kernel.identities[maker.key, number]
+        self.identity = maker.key, number
+        self.bit = kernel.identities[self.identity]
         self.thread.__dict__.update(_ident=None, _is_stopped=False)
 
     def is_set(self) -> bool:
@@ -224,6 +225,16 @@ def is_alive(original: Method) -> Method:
     return is_alive
 
 
+def number(original: Method) -> Method:
+    """Replace ``Thread.__hash__``, so that sets of threads have the same order in each run."""
+
+    def __hash__(self: threading.Thread) -> int:  # noqa: N807
+        life = self.__dict__.get("_started")
+        return hash(life.identity) if type(life) is Life else original(self)  # type: ignore[no-any-return]
+
+    return __hash__
+
+
 def represent(original: Method) -> Method:
     """Replace ``Thread.__repr__``, which would ask whether the thread is alive."""
 
@@ -273,6 +284,7 @@ def thread_of(kernel: Kernel, task: Task) -> threading.Thread:
         threading.Thread.__init__(thread, name=name, daemon=task.daemon)
         life = Life.__new__(Life)
         life.kernel, life.thread, life.task, life.bit = kernel, thread, task, task.bit
+        life.identity = task.key, 0
         thread._started = life
         thread._ident = thread._native_id = identify(task)
         task.thread = thread
