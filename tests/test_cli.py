@@ -188,7 +188,7 @@ def test_a_failure_is_drawn_saved_and_replayed_by_the_command_that_is_told(omni:
     assert ran.code == 1
     assert ran.out.startswith("✗ future_orphan with unpack_outside_lock: violated\n")
     assert "▸" in ran.out
-    assert "Pump.Deliver output=a" in ran.out
+    assert "Pump.Deliver" in ran.out
     command = re.findall(r"^replay it: omni-ipc (.*)$", ran.out, re.MULTILINE)[0].split()
     again = omni(*command)
     assert (again.code, again.err) == (1, "")
@@ -222,9 +222,9 @@ def test_a_failure_that_only_a_weaker_memory_shows_is_replayed_under_it(omni: Om
     assert "all 3 orders of conflicting steps (" in omni("explore", "mine.py:both").out
     ran = omni("explore", "mine.py:both", "--memory", "tso", "--save", ".")
     assert ran.code == 1
-    assert "depth-first under TSO failed" in ran.out
+    assert "portfolio under TSO failed" in ran.out
     assert "words.flush" in ran.out
-    assert omni("show", "mine.both.trace.json").out.startswith("mine.py:both without a defect: explored under TSO, ")
+    assert omni("show", "mine.both.trace.json").out.startswith("mine.py:both: explored under TSO, ")
     assert omni("replay", "mine.both.trace.json").out.startswith("✗ mine.py:both: violated\n")
 
 
@@ -426,7 +426,9 @@ def test_what_others_write_does_not_command_the_terminal(omni: Omni) -> None:
 def test_a_trace_with_a_byte_order_mark_is_read(omni: Omni, trace: Path) -> None:
     """Some editors write one."""
     Path("marked.json").write_bytes(b"\xef\xbb\xbf" + trace.read_bytes())
-    assert omni("show", "marked.json") == omni("show", trace)
+    marked, plain = omni("show", "marked.json"), omni("show", trace)
+    assert marked.out.partition("replay it")[0] == plain.out.partition("replay it")[0]
+    assert (marked.code, marked.err) == (0, "")
 
 
 def test_a_terminal_without_columns_gets_some(omni: Omni, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ one column, and their names get another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -62,7 +62,7 @@ def render(explanation: Explanation, *, width: int, full: bool = False) -> Rende
     rows = rows_of(explanation, full=full)
     parts: list[RenderableType] = [*_story(explanation.story)]
     if rows:
-        parts += [_lanes(rows, width) or _listing(rows), *_legend(explanation, rows), ""]
+        parts += [*_steps_in_lanes(rows, width), *_legend(explanation, rows), ""]
     if trace.failure is not None:
         parts.append(tell(trace.failure))
         parts += _graph(trace.failure.waits)
@@ -95,15 +95,25 @@ def _story(sentences: Sequence[str]) -> list[RenderableType]:
     return [table, ""]
 
 
-def _lanes(rows: Sequence[Row | Gap], width: int) -> Table | None:
-    """Give each task a column of its own, and the reasons of the switches one; None if there is no room for that."""
+def _steps_in_lanes(rows: Sequence[Row | Gap], width: int) -> list[RenderableType]:
+    """Give each task a column of its own, and the reasons of the switches one, or a list; else all tasks one column."""
     tasks = dict.fromkeys(row.step.task for row in rows if isinstance(row, Row))
     reasons = Column("why another task", [_reason(row) for row in rows], narrowest=_REASON_WIDTH)
     beside = [reasons] if any(cell.plain for cell in reasons.cells) else []
-    lanes = [Column(task, [_lane(row, task, _action) for row in rows]) for task in tasks]
-    told = [Column(task, [_lane(row, task, _with_reason) for row in rows]) for task in tasks]
-    marks, changes = _marks(rows), _changes(rows)
-    return lay_out([marks, *lanes, *changes, *beside], width) or lay_out([marks, *told, *changes], width)
+    lanes = [_marks(rows), *(Column(task, [_lane(row, task) for row in rows]) for task in tasks), *_changes(rows)]
+    if (whole := lay_out([*lanes, *beside], width)) is not None:
+        return [whole]
+    narrow = lay_out(lanes, width)
+    return [_listing(rows)] if narrow is None else [narrow, *_reasons(rows)]
+
+
+def _reasons(rows: Sequence[Row | Gap]) -> list[RenderableType]:
+    """List the reasons of the switches by the numbers of the steps."""
+    table = Table.grid(padding=(0, 2))
+    for row in rows:
+        if isinstance(row, Row) and (reason := _reason(row)).plain:
+            table.add_row(Text(str(row.number), "dim", justify="right"), reason)
+    return ["", Text("why another task", "dim"), table, ""] if table.row_count else []
 
 
 def _listing(rows: Sequence[Row | Gap]) -> Table:
@@ -135,10 +145,10 @@ def _signs(row: Row) -> list[str]:
     return [sign for is_so, sign in signs if is_so]
 
 
-def _lane(row: Row | Gap, task: str, write: Callable[[Row], Text]) -> Text:
+def _lane(row: Row | Gap, task: str) -> Text:
     if isinstance(row, Gap):
         return _steps(row.counts.get(task, 0))
-    return write(row) if row.step.task == task else Text()
+    return _action(row) if row.step.task == task else Text()
 
 
 def _action(row: Row) -> Text:

@@ -41,17 +41,23 @@ class Alignment:
         return frozenset(index for column in self.pairs.values() for index in column if index is not None)
 
 
-def align(trace: Sequence[Step], run: Sequence[Step], grain: Grain, hints: Mapping[str, str]) -> Alignment:
+def align(
+    trace: Sequence[Step], run: Sequence[Step], grain: Grain, hints: Mapping[str, str], *, absent_may_come: bool = False
+) -> Alignment:
     """Pair the steps of a trace and a run.
 
     Args:
         hints: task in the trace -> its name now; other tasks that are not found are looked for by what they do.
+        absent_may_come: a task that takes no step in the run, such as a fault, may take all those of the trace.
     """
     old, new = _by_task(trace), _by_task(run)
     names = _renamed(trace, run, old, new, hints)
     pairs: dict[str, list[int | None]] = {task: [None] * len(places) for task, places in new.items()}
     for task, places in old.items():
         now = names.get(task, task)
+        if now not in new and absent_may_come:
+            pairs[now] = list(places)
+            continue
         before = [_key(trace[index], grain, names) for index in places]
         after = [_key(run[index], grain, {}) for index in new.get(now, ())]
         for block in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():

@@ -67,7 +67,7 @@ def _aligned(runner: Runner, trace: Trace, hints: Mapping[str, str]) -> Iterator
     """Run along the trace, by one grain after the other."""
     usual = runner.record(())
     for grain in Grain:
-        alignment = align(trace.steps, usual.steps, grain, hints)
+        alignment = align(trace.steps, usual.steps, grain, hints, absent_may_come=True)
         for _ in range(_ROUNDS):
             run = runner.run(_Repairing(trace.steps, alignment), record=True)
             before, alignment = alignment, align(trace.steps, run.steps, grain, hints)

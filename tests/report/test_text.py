@@ -146,8 +146,11 @@ def test_causes_values_and_reasons_are_shown() -> None:
 
 
 def test_a_narrow_terminal_gets_the_reasons_below_the_steps() -> None:
-    """In the lanes, or, where there is no room for them either, in the one column."""
-    for width, reason in ((50, "│                         │ ('alice' could"), (34, "│       │ ('alice' could")):
+    """Below the lanes, or, where there is no room for them either, in the one column."""
+    for width, reason in (
+        (50, "why another task\n4  'alice' could have gone on with field.write\n5  'bob' has ended\n"),
+        (34, "│       │ ('alice' could"),
+    ):
         drawn = _drawn(LOST_UPDATE, width=width)
         assert reason in drawn
         assert max(map(len, drawn.splitlines())) <= width

@@ -11,6 +11,7 @@ import pytest
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import FailureKind, Origin, Trace
 from omni_ipc.testbed import ControlledRuntime, explore, replay, shrink
+from omni_ipc.testbed.faults import SpuriousWakeup
 from tests.testbed.kernels import Counter, and_join, found, philosophers
 
 
@@ -174,3 +175,70 @@ def test_wrong_traces_and_names_are_refused() -> None:
         replay(philosophers, explored, then="randon")
     with pytest.raises(UsageError, match="does not fail"):
         shrink(philosophers, explored)
+
+
+def test_other_tasks_that_can_go_on_are_told_strictly() -> None:
+    """All steps can be taken as they were, and yet it is not the same code: somebody waits who did not."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        gate = rt.semaphore(width[0])
+
+        def pass_through() -> None:
+            gate.acquire()
+            gate.release()
+
+        and_join(rt, pass_through, pass_through)
+        assert not width, "it ends here"
+
+    width = [2]
+    trace = found(scenario).trace
+    assert trace is not None
+    assert replay(scenario, trace).diverged is None
+    width[0] = 1
+    result = replay(scenario, trace)
+    assert result.failure is not None
+    assert result.followed == len(trace.steps)
+    assert str(result.diverged).endswith("but there 'b' could go on, too, and cannot now")
+
+
+def test_a_trace_of_faults_and_early_timers_needs_nothing_else() -> None:
+    """They are steps of it, and it names what was possible."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        condition, waited = rt.condition(), rt.event()
+
+        def wait() -> None:
+            with condition:
+                assert not condition.wait(timeout=1.0), "woken for nothing"
+            waited.set()
+
+        rt.spawn(wait, name="waiter")
+        assert waited.wait(timeout=5.0), "the timer was late"
+
+    for faults, timers, told in (([SpuriousWakeup()], "virtual", "spurious"), ([], "explored", "timers")):
+        trace = explore(scenario, faults=faults, timers=timers).trace
+        assert trace is not None
+        assert [fault.partition(",")[0] for fault in trace.faults] == [told]
+        again = replay(scenario, trace)
+        assert (again.diverged, again.failure) == (None, trace.failure)
+        assert replay(scenario, trace, mode="tolerant").repairs == ()
+
+
+def test_a_livelock_is_cut_to_its_beginning_and_still_replays() -> None:
+    """A trace of ten thousand steps tells no more than one of some sixty."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        flag = rt.event()
+
+        def spin() -> None:
+            while not flag.is_set():
+                pass
+
+        and_join(rt, spin)
+
+    trace = explore(scenario).trace
+    assert trace is not None
+    assert trace.failure is not None
+    assert trace.failure.kind is FailureKind.LIVELOCK
+    assert len(trace.steps) < 100
+    assert replay(scenario, trace).failure == trace.failure

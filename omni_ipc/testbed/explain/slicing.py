@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from omni_ipc.records import Step, Trace
-from omni_ipc.testbed.explain.conflicts import History, orders
+from omni_ipc.testbed.explain.conflicts import History, Use, orders
 from omni_ipc.testbed.explain.words import is_region
 
 _SHORT = 24
@@ -45,12 +45,23 @@ def _slice(trace: Trace, history: History, about: Collection[str]) -> list[int]:
     core = _core(trace, history)
     leading = history.leads_to(core)
     dull = _repetitions(trace.steps)
-    chosen = {use.at for target in about for use in history.uses[target] if use.at in leading and use.at not in dull}
+    last = max((cause.second for cause in trace.causes), default=len(trace.steps))
+    uses = (use for target in about for use in _telling(history.uses[target], last))
+    chosen = {use.at for use in uses if use.at in leading and use.at not in dull}
     chosen |= core
     chosen |= {index for index, step in enumerate(trace.steps) if step.action.startswith("fault.")}
     chosen |= set(_given_up(trace.steps))
     chosen |= set(_sections(trace.steps, chosen))
     return sorted(chosen)
+
+
+def _telling(uses: Sequence[Use], last: int) -> Iterator[Use]:
+    """Leave out the uses behind the last cause that leave the value as it was."""
+    before: str | None = None
+    for use in uses:
+        if use.at <= last or use.value is None or use.value != before:
+            yield use
+        before = use.value
 
 
 def _core(trace: Trace, history: History) -> set[int]:
