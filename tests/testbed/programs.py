@@ -16,6 +16,7 @@ from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.objects.task import ControlledTask
 from omni_ipc.testbed.orders import signature
 from omni_ipc.testbed.runner import Runner
+from omni_ipc.testbed.strategies import Strategy
 from tests.testbed.kernels import Counter
 
 Program = tuple[tuple[str, ...], ...]
@@ -187,6 +188,7 @@ ACTIONS: dict[str, Callable[[World], object]] = {
     "fence in region": World.store_and_fence_in_region,
     "store under lock": World.store_under_lock,
     "now": lambda world: world.rt.now(),
+    "fill": lambda world: "full" if world.rt.fault("memory full") else "fits",
 }
 
 
@@ -209,6 +211,13 @@ STORES = (
     ("publish", "take", "bell", "listen", "join last", "increment"),
 )
 """What is about stores that are seen late."""
+
+
+FAULTY = (
+    *THEMES,
+    ("fill", "increment", "decide", "put 1 s"),
+)
+"""What is about faults, as well as all else."""
 
 
 def draw(seed: int, themes: Sequence[tuple[str, ...]] = THEMES) -> Program:
@@ -251,6 +260,7 @@ class Everything(msgspec.Struct, frozen=True):
     orders: set[int]
     whole: int  # runs that ended well and were not cut short
     exhausted: bool
+    curtailed: bool = False  # some continuations were left out
 
 
 def everything(
@@ -263,21 +273,27 @@ def everything(
     faults: Sequence[Fault] = (),
 ) -> Everything:
     """Search all schedules of a program, or so many."""
-    search = STRATEGIES[strategy](seed)
+    with Runner(scenario_of(program), memory=memory, faults=faults) as runner:
+        return all_that(runner, STRATEGIES[strategy](seed), runs)
+
+
+def all_that(runner: Runner, search: Strategy, runs: int) -> Everything:
+    """Search all schedules, or so many, in an exploration that is open: to open one takes longer than many runs."""
     search.allot(runs, None)
     outcomes: set[str] = set()
     failures: set[tuple[str, str]] = set()
     orders: set[int] = set()
     whole = done = 0
-    with Runner(scenario_of(program), memory=memory, faults=faults) as runner:
-        while (prefix := search.next_prefix()) is not None and done < runs:
-            run = runner.run(search, prefix)
-            search.learn(run)
-            done += 1
-            if run.failure is not None:
-                failures.add(shape(run.failure))
-            elif not run.pruned:
-                whole += 1
-                outcomes.add(repr(run.value))
-                orders.add(signature(run))
-    return Everything(outcomes, failures, orders, whole, prefix is None)
+    curtailed = False
+    while (prefix := search.next_prefix()) is not None and done < runs:
+        run = runner.run(search, prefix)
+        search.learn(run)
+        done += 1
+        curtailed |= bool(run.curtailed)
+        if run.failure is not None:
+            failures.add(shape(run.failure))
+        elif not run.pruned:
+            whole += 1
+            outcomes.add(repr(run.value))
+            orders.add(signature(run))
+    return Everything(outcomes, failures, orders, whole, prefix is None, curtailed)
