@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Protocol, runtime_checkable
 
 from omni_ipc.testbed.faults.kernel import FaultingKernel
@@ -13,7 +13,8 @@ from omni_ipc.testbed.faults.kernel import FaultingKernel
 class Cancellable(Protocol):
     """What announces itself to the kernel when it is made, and may be cancelled."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     @property
     def bit(self) -> int: ...
@@ -24,11 +25,8 @@ class Cancellable(Protocol):
 
     def can_be_cancelled(self) -> bool: ...
 
-    def cancel_at_once(self) -> None:
-        """Cancel it, in the step in progress."""
-
-    def tell_cancelled(self) -> None:
-        """Do what follows, as callbacks; runs as a task."""
+    def cancel_at_once(self) -> Callable[[], object] | None:
+        """Cancel it, in the step in progress, and return what is to follow, as a task of its own: its callbacks."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,15 +49,16 @@ class Cancel:
 
         def cancel(made: Cancellable) -> None:
             kernel.writes |= made.bit
-            made.cancel_at_once()
-            kernel.launch_beside(f"after cancel({made.name})", made.tell_cancelled, key=made.identity)
+            if (follow := made.cancel_at_once()) is not None:
+                kernel.launch_beside(f"after cancel({made.name})", follow, key=made.identity)
 
         def adopt(made: object) -> None:
-            if isinstance(made, Cancellable) and self.target in ("", made.name):
+            if isinstance(made, Cancellable):
+                name = self.target or made.name
                 kernel.add_fault(
-                    f"cancel({made.name})",
-                    action=f"fault.cancel({made.name})",
-                    possible=made.can_be_cancelled,
+                    f"cancel({name})",
+                    action=f"fault.cancel({name})",
+                    possible=lambda: self.target in ("", made.name) and made.can_be_cancelled(),
                     act=lambda: cancel(made),
                     budget=budget,
                     key=made.identity,

@@ -19,6 +19,7 @@ from contextvars import Context
 from typing import Any
 
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.loops.cancelling import CancellableTask
 from omni_ipc.testbed.loops.futures import LoopFuture, LoopTask, Owned
 from omni_ipc.testbed.loops.oracle import describe_context
 from omni_ipc.testbed.loops.registry import discard
@@ -117,12 +118,19 @@ class ControlledLoop(TurningLoop):
         self._check_closed()
         if name is None:
             name = f"Task-{next(self.loops.task_numbers)}"
+        number = next(self.loops.numbers)
         if self._task_factory is None:
-            task: asyncio.Task[Any] = LoopTask(coro, loop=self, number=next(self.loops.numbers), name=name, **options)
+            task: asyncio.Task[Any] = LoopTask(coro, loop=self, number=number, name=name, **options)
         else:
             task = super().create_task(coro, name=name, **options)
         self._made.add(task)
+        self.kernel.announce(CancellableTask(task, self, number))
         return task
+
+    def run_next(self, callback: Callable[..., object]) -> None:
+        """Let a callback come before all that are ready, and wake the loop."""
+        self._ready.appendleft(asyncio.Handle(callback, (), self))
+        self._write_to_self()
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         if not self.kernel.over:
