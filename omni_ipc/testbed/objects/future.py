@@ -92,6 +92,20 @@ class ControlledFuture(Future[Any], Controlled):
         self._cancel()
         return self._call_back if self._callbacks else None
 
+    def begin(self) -> bool:
+        """Tell the future that its value is being computed, without a point; False if it was cancelled."""
+        if self._state not in (PENDING, CANCELLED):
+            _LOGGER.critical("Future %s in unexpected state: %s", self.name, self._state)
+            raise RuntimeError("Future in unexpected state")
+        self._state = RUNNING if self._state is PENDING else NOTIFIED
+        if self._state is NOTIFIED:
+            self.settled_at = self.kernel.depth
+        return self._state is RUNNING
+
+    def has_ended(self) -> bool:
+        """Tell whether `wait` and `as_completed` count it as done: one that was just cancelled is not yet."""
+        return self._state in (NOTIFIED, FINISHED)
+
     def _await(self, action: str, timeout: float | None) -> BaseException | None:
         """Wait until the future is settled, and return its error."""
         self.kernel.perform_within(Reading(action, self, _nothing, self._is_done, _raise_timeout), timeout)
