@@ -5,9 +5,9 @@
     run  ───┘                        └──────────────◄───────────────┘
 
 Which steps are gone and which are new follows from a comparison with a run of the code as it is now, at first one in
-the default order. A new step runs right before the next step of its task that the trace has. Three grains of comparison
-are tried, each more forgiving than the one before, until a run fails as the trace did. If none does, the switches of
-the trace are tried somewhat earlier and later.
+the default order. A new step runs right before the next step of its task that the trace has, or as soon as it can.
+Three grains of comparison are tried, each more forgiving than the one before, until a run fails as the trace did. If
+none does, the switches of the trace are tried somewhat earlier and later.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def follow_repairing(runner: Runner, trace: Trace, hints: Mapping[str, str]) -> 
 def _aligned(runner: Runner, trace: Trace, hints: Mapping[str, str]) -> Iterator[Repaired]:
     """Run along the trace, by one grain after the other."""
     usual = runner.record(())
-    for grain in Grain:
+    for grain, is_eager in itertools.product(Grain, (False, True)):
         alignment = align(trace.steps, usual.steps, grain, hints, absent_may_come=True)
         for _ in range(_ROUNDS):
-            run = runner.run(_Repairing(trace.steps, alignment), record=True)
+            run = runner.run(_Repairing(trace.steps, alignment, is_eager=is_eager), record=True)
             before, alignment = alignment, align(trace.steps, run.steps, grain, hints)
             repairs = tuple(_repairs(trace, run, alignment, grain))
             yield Repaired(run, len(alignment.matched), repairs, alignment.names)
@@ -90,9 +90,14 @@ def _slid(runner: Runner, trace: Trace, hints: Mapping[str, str]) -> Iterator[Re
 
 
 class _Repairing:
-    """Takes the steps of a trace in their order, by what they are paired with."""
+    """Takes the steps of a trace in their order, by what they are paired with.
 
-    def __init__(self, steps: Sequence[Step], alignment: Alignment) -> None:
+    Args:
+        is_eager: a new step is taken as soon as it can be; otherwise when the next one of its task is due.
+    """
+
+    def __init__(self, steps: Sequence[Step], alignment: Alignment, *, is_eager: bool) -> None:
+        self._is_eager = is_eager
         self._steps = steps
         self._alignment = alignment
         self._matched = alignment.matched
@@ -115,6 +120,8 @@ class _Repairing:
             if self._at in self._done or self._at not in self._matched or self._is_past(wanted):
                 self._at += 1
                 continue
+            if self._is_eager and (helper := self._helper(None, enabled)) is not None:
+                return helper
             if wanted in enabled:
                 return wanted
             return self._helper(wanted, enabled) or self._later(kernel, enabled)

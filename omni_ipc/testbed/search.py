@@ -10,6 +10,7 @@ from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
 from omni_ipc.testbed.explain.causes import find_causes
 from omni_ipc.testbed.failures import shape, unrepeatable
+from omni_ipc.testbed.repairing import follow_repairing
 from omni_ipc.testbed.runner import Runner
 from omni_ipc.testbed.shrink import shrink_order
 from omni_ipc.testbed.strategies.base import Run, Strategy
@@ -17,6 +18,7 @@ from omni_ipc.testbed.tally import Progress, Tally
 from omni_ipc.testbed.traces import trace_of
 
 _PROGRESS_EVERY_S = 0.2
+_SHARPENINGS = 3  # of a failure's trace: with more steps, more may race
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -189,9 +191,24 @@ class Search:
                 f"a schedule failed ({failure}), and run again it came to {first.failure or 'a good end'}, "
                 f"and then to {second.failure or 'a good end'}"
             )
-        trace = self._trace(shrink_order(self.runner, run.order, failure))
+        trace = self._sharpened(shrink_order(self.runner, run.order, failure))
         number = f"schedule {self.tally.schedules:,} of {self.strategy.name}{self._subject.under()}"
         return self._report(Verdict.VIOLATED, f"{number} failed: {trace.failure}", trace)
+
+    def _sharpened(self, order: Sequence[int]) -> Trace:
+        """Make the trace of a failure, with all accesses that race in it as steps, as far as it still fails then."""
+        trace = self._trace(order)
+        instrumentation = self.runner.instrumentation
+        for _ in range(_SHARPENINGS if instrumentation is not None else 0):
+            failed = self.runner.record(order)
+            if instrumentation is None or failed.failure is None or not instrumentation.refine():
+                break
+            again = follow_repairing(self.runner, trace, {}).run
+            if again.failure is None or shape(again.failure) != shape(failed.failure):
+                break
+            order = shrink_order(self.runner, again.order, again.failure)
+            trace = self._trace(order)
+        return trace
 
     def _trace(self, order: Sequence[int]) -> Trace:
         run = self.runner.record(order)
