@@ -109,26 +109,28 @@ def _submit_and_shut_down(*, wait: bool) -> None:
     together(lambda: asyncio.run(submit()), stop)
 
 
-def cancelled_to_thread() -> None:
-    """Cancel who waits in a thread: the thread waits on, and the end of the loop waits for it."""
+def cancelled_in_executor() -> None:
+    """Cancel who waits in a thread: the thread waits on, and the end of its pool waits for it."""
     _wait_in_thread_and_cancel(wake=False)
 
 
-def cancelled_to_thread_fixed() -> None:
+def cancelled_in_executor_fixed() -> None:
     """Wake the thread, too."""
     _wait_in_thread_and_cancel(wake=True)
 
 
 def _wait_in_thread_and_cancel(*, wake: bool) -> None:
     items: queue.Queue[None] = queue.Queue()
+    pool = ThreadPoolExecutor(1, thread_name_prefix="pool")
 
     async def serve() -> None:
-        waiter = asyncio.create_task(asyncio.to_thread(items.get))
+        waiter = asyncio.get_running_loop().run_in_executor(pool, items.get)
         await asyncio.sleep(0)
         waiter.cancel()
         if wake:
             items.put(None)
         await asyncio.wait({waiter})
+        pool.shutdown()
 
     asyncio.run(serve())
 
@@ -137,5 +139,5 @@ KERNELS = (
     Kernel(cancelled_future, cancelled_future_fixed, EXCEPTION, "InvalidStateError", "The future_orphan of the field"),
     Kernel(timed_out_get, timed_out_get_fixed, EXCEPTION, "taken: [None]", "asyncio.wait_for, before Python 3.12"),
     Kernel(executor_shutdown, executor_shutdown_fixed, EXCEPTION, "after shutdown", "asyncio's run_in_executor"),
-    Kernel(cancelled_to_thread, cancelled_to_thread_fixed, LOST_WAKEUP, "asyncio_0", "asyncio.to_thread, cancelled"),
+    Kernel(cancelled_in_executor, cancelled_in_executor_fixed, LOST_WAKEUP, "pool_0", "run_in_executor, cancelled"),
 )
