@@ -27,7 +27,7 @@ class Group:
     Attributes:
         bit: each step of its tasks reads it, if a fault may end them.
         tasks: all that there ever were.
-        killed: whether they were ended all at once.
+        killed: whether they were ended all at once, and none was added since.
     """
 
     __slots__ = ("bit", "killed", "name", "tasks")
@@ -40,6 +40,7 @@ class Group:
 
     def add(self, task: Task) -> None:
         """Make a task one of them."""
+        self.killed = False
         task.group = self
         self.tasks.append(task)
 
