@@ -19,6 +19,8 @@ from omni_ipc.testbed.operations import Operation, always
 from omni_ipc.testbed.tasks import Task
 
 _SHAPE, _ANY = "shape", "any item"
+_KEYED = (Effect.KEY_READ, Effect.KEY_WRITE, Effect.KEY_DELETE)
+_LASTING = (Effect.SHAPE_READ, Effect.WRITE)  # their bits do not depend on what there is
 _NOUNS = {
     Kind.ATTRIBUTE: "field",
     Kind.BY_NAME: "field",
@@ -78,23 +80,39 @@ class Points:
         self.names = Names()
         self._identities = identities
         self._accesses: dict[Hashable, Access] = {}
+        self._here: dict[Hashable, Access] = {}  # of this run, by site and object
+
+    def begin(self) -> None:
+        """Forget the objects of the run before."""
+        self.names.begin()
+        self._here.clear()
 
     def pause(self, kernel: Kernel, number: int, value: Any, arguments: tuple[Any, ...]) -> None:
         """Announce an access, and wait for its turn."""
+        known = self._here.get((number, id(value)))
+        if known is not None and kernel.observer is None:
+            kernel.perform(known)
+            return
         site = SITES[number]
         if site.kind in (Kind.GLOBAL, Kind.CELL):
-            self._perform(kernel, self._variable(site, value), site, value, site.name)
+            access = self._here[number, id(value)] = self._variable(site, value)
+            self._perform(kernel, access, site, value, site.name)
             return
         use = self.effects.use(number, site, type(value))
         if use is None:
             return
         if use.effect is None:
-            self._perform(kernel, self._attribute(site, use, value, arguments), site, value, use.part or site.name)
+            access = self._attribute(site, use, value, arguments)
+            if site.kind is Kind.ATTRIBUTE:
+                self._here[number, id(value)] = access
+            self._perform(kernel, access, site, value, use.part or site.name)
             return
+        step = kernel.depth
         self._perform(kernel, self._item(use.effect, value, arguments), site, value, None)
-        again = self._item(use.effect, value, arguments)  # others may have changed what there is
-        kernel.reads |= again.reads
-        kernel.writes |= again.writes
+        if kernel.depth != step + 1:  # others may have changed what there is
+            again = self._item(use.effect, value, arguments)
+            kernel.reads |= again.reads
+            kernel.writes |= again.writes
 
     def _perform(self, kernel: Kernel, access: Access, site: Site, held: Any, part: str | None) -> None:
         if kernel.observer is not None and access.subject is not None:
@@ -131,14 +149,23 @@ class Points:
 
     def _item(self, effect: Effect, value: Any, arguments: tuple[Any, ...]) -> Access:
         """Return the access to a container."""
-        name = self.names.of(value)
-        reads, writes, text = self._bits(effect, name, value, arguments)
+        keyed = bool(arguments) and effect in _KEYED and _is_lasting(value, arguments[0])
+        here: Hashable = (id(value), effect, *((arguments[0], _has(value, arguments[0])) if keyed else ()))
+        found = self._here.get(here)
+        if found is None:
+            name = self.names.of(value)
+            reads, writes, text = self._bits(effect, name, value, arguments)
+            found = self._container_access(name, reads, writes, text)
+            if keyed or effect in _LASTING:
+                self._here[here] = found
+        return found
+
+    def _container_access(self, name: Name, reads: int, writes: int, text: str) -> Access:
         key = name.key, reads, writes
         found = self._accesses.get(key)
         if found is None:
-            verb = "write" if writes else "read"
             location = Location(writes or reads, "item", text)
-            found = self._accesses[key] = Access(location, verb, reads, writes)
+            found = self._accesses[key] = Access(location, "write" if writes else "read", reads, writes)
         return found
 
     def _bits(self, effect: Effect, name: Name, value: Any, arguments: tuple[Any, ...]) -> tuple[int, int, str]:
@@ -179,11 +206,18 @@ class Points:
         return repr(key) if is_plain(key) else self.names.of(key).text
 
 
+def _is_lasting(container: Any, key: Any) -> bool:
+    """Tell whether a key stands for the same item as long as the item is there; an index from the end does not."""
+    return is_plain(key) and not (isinstance(container, list) and isinstance(key, int) and key < 0)
+
+
 def _has(container: Any, key: Any) -> bool | None:
     """Tell whether a container has an item; None if only code under test could tell."""
     if isinstance(container, list):
+        if not isinstance(key, int):
+            return None
         return bool(-len(container) <= key < len(container))
-    if not is_plain(key):
+    if not is_plain(key) or not isinstance(container, (dict, set)):
         return None
     return dict.__contains__(container, key) if isinstance(container, dict) else set.__contains__(container, key)
 

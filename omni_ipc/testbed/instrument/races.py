@@ -15,43 +15,107 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import groupby, product
-from typing import NamedTuple
+from itertools import product
 
 from omni_ipc.testbed.instrument.effects import ALL, Effects
 from omni_ipc.testbed.instrument.sites import SITES, Kind
-from omni_ipc.testbed.instrument.tracker import Stretch, Unkept
+from omni_ipc.testbed.instrument.tracker import Notes, Stretch, Unkept
 from omni_ipc.testbed.kernel import Kernel
 
 Place = tuple[Hashable, Hashable]
+"""The object, by its id, and the part of it; or the module, and the variable."""
+
+Noted = dict[Place, list[int]]
+"""What a stretch did to what: for each access its site's number doubled, and one more if it writes."""
 
 
-class Noted(NamedTuple):
-    """An access: in which stretch, at which site."""
-
-    stretch: int
-    site: int
-    writes: bool
+_Found = tuple[str | None, str | None, int]
+"""The module that has it, if it is a global; the part; and the access."""
 
 
-def find_races(kernel: Kernel, stretches: Sequence[Stretch], effects: Effects, marked: bytearray) -> set[int]:
-    """Return the sites of accesses that nothing orders, in a run that is over; where all are points, none is left."""
-    shared = _shared(stretches)
-    if not shared:
-        return set()
-    noted = {
-        place: accesses
-        for place, accesses in _noted(stretches, shared, effects).items()
-        if not all(marked[access.site] for access in accesses)
-    }
-    return _Order(kernel, stretches, marked).races(noted) if noted else set()
+class Judge:
+    """Finds races in runs.
+
+    Args:
+        marked: by site, whether accesses there are points.
+    """
+
+    def __init__(self, effects: Effects, marked: bytearray) -> None:
+        self._effects = effects
+        self._marked = marked
+        self._kinds: list[type | None] = [None] * len(marked)  # by site: the type that was seen there last
+        self._found: list[_Found | None] = [None] * len(marked)  # and what is done to it there
+
+    def races(self, kernel: Kernel, stretches: Sequence[Stretch]) -> set[int]:
+        """Return the sites of accesses that nothing orders, in a run that is over; where all are points, none is."""
+        shared = _shared(stretches)
+        if not shared:
+            return set()
+        noted = [self._sort(stretch.notes, shared, {}) for stretch in stretches]
+        beside = shared.intersection([value_id for stretch in stretches for _, value_id in stretch.notes])
+        noted = [
+            self._sort(stretch.points, beside, places) if stretch.points else places
+            for stretch, places in zip(stretches, noted, strict=True)
+        ]
+        if self._effects.uses_wholes:
+            noted = _widen(noted)
+        changed = self._changed(noted)
+        if not changed:
+            return set()
+        noted = [{place: here for place, here in places.items() if place in changed} for places in noted]
+        return _Order(kernel, stretches, self._marked).races(noted)
+
+    def _sort(self, notes: Notes, shared: set[int], sorted_: Noted) -> Noted:
+        """Add the accesses to what is shared, by what they are about."""
+        kinds, finds = self._kinds, self._found
+        for (site, value_id), value in notes.items():
+            if value_id not in shared:
+                continue
+            found = finds[site] if kinds[site] is type(value) else self._find(site, value)
+            if found is None:
+                continue
+            owner, part, access = found
+            place = (value_id if owner is None else owner, part)
+            here = sorted_.get(place)
+            if here is None:
+                sorted_[place] = [access]
+            else:
+                here.append(access)
+        return sorted_
+
+    def _find(self, site: int, value: object) -> _Found | None:
+        where, kind = SITES[site], value.kind if isinstance(value, Unkept) else type(value)
+        found: _Found | None = None
+        if where.kind in (Kind.GLOBAL, Kind.CELL):
+            found = where.module if where.kind is Kind.GLOBAL else None, where.name, site * 2 + where.writes
+        elif (use := self._effects.use(site, where, kind)) is not None:
+            found = None, use.part, site * 2 + use.writes
+        if not isinstance(value, Unkept):
+            self._kinds[site], self._found[site] = kind, found
+        return found
+
+    def _changed(self, noted: Sequence[Noted]) -> set[Place]:
+        """Return the places that somebody changes, and where not all accesses are points."""
+        marked = self._marked
+        changed, unmarked = set(), set()
+        for places in noted:
+            for place, accesses in places.items():
+                for access in accesses:
+                    if access & 1:
+                        changed.add(place)
+                    if not marked[access >> 1]:
+                        unmarked.add(place)
+        return changed & unmarked
 
 
 def _shared(stretches: Sequence[Stretch]) -> set[int]:
-    """Return the ids of the objects that more than one task used; 0 for globals, whose object does not matter."""
+    """Return the ids of the objects that more than one task used; globals are all one."""
     used: dict[int, set[int]] = defaultdict(set)
     for stretch in stretches:
-        used[stretch.task.index].update([value for _, value in stretch.notes])
+        here = used[stretch.task.index]
+        here.update([value for _, value in stretch.notes])
+        if stretch.points:
+            here.update([value for _, value in stretch.points])
     seen: set[int] = set()
     shared: set[int] = set()
     for values in used.values():
@@ -60,38 +124,18 @@ def _shared(stretches: Sequence[Stretch]) -> set[int]:
     return shared
 
 
-def _noted(stretches: Sequence[Stretch], shared: set[int], effects: Effects) -> dict[Place, list[Noted]]:
-    """Sort accesses by what they are about; what only one task uses, or nobody changes, is left out."""
-    places: dict[Place, list[Noted]] = defaultdict(list)
-    for number, stretch in enumerate(stretches):
-        for (site, value_id), value in stretch.notes.items():
-            if value_id in shared and (place := _place(site, value, value_id, effects)) is not None:
-                places[place[0]].append(Noted(number, site, place[1]))
-    for owner in [owner for owner, part in places if part == ALL]:
-        _join(places, owner)
-    return {
-        place: accesses
-        for place, accesses in places.items()
-        if any(access.writes for access in accesses)
-        and len({stretches[access.stretch].task.index for access in accesses}) > 1
-    }
-
-
-def _join(places: dict[Place, list[Noted]], owner: Hashable) -> None:
-    """Put all attributes of an object together, because something uses any of them."""
-    parts = [place for place in places if place[0] == owner and place[1] is not None]
-    places[owner, ALL] = sorted(access for part in parts for access in places.pop(part))
-
-
-def _place(site: int, value: object, value_id: int, effects: Effects) -> tuple[Place, bool] | None:
-    where = SITES[site]
-    if where.kind is Kind.GLOBAL:
-        return (where.module, where.name), where.writes
-    if where.kind is Kind.CELL:
-        return (value_id, None), where.writes
-    kind = value.kind if isinstance(value, Unkept) else type(value)
-    use = effects.use(site, where, kind)
-    return None if use is None else ((value_id, use.part), use.writes)
+def _widen(noted: Sequence[Noted]) -> list[Noted]:
+    """Take an attribute for all of its object's, if something uses any of them."""
+    wholes = {owner for places in noted for owner, part in places if part == ALL}
+    if not wholes:
+        return list(noted)
+    widened: list[Noted] = []
+    for places in noted:
+        wide: Noted = {}
+        for (owner, part), accesses in places.items():
+            wide.setdefault((owner, ALL if owner in wholes and part is not None else part), []).extend(accesses)
+        widened.append(wide)
+    return widened
 
 
 class _Order:
@@ -115,6 +159,7 @@ class _Order:
         for task, step in kernel.births.items():
             self._born[step].append(task)
         self._closing = self._find_closing()
+        self._pasts: dict[Place, dict[int, list[tuple[int, list[int]]]]] = {}  # by task: which step ends that, and what
 
     def _find_closing(self) -> list[int]:
         """For each stretch, find the step that ends it: its task's next one, or, if there is none, its end."""
@@ -129,45 +174,43 @@ class _Order:
             closing[number] = upcoming.get(stretch.task.index, len(self._steps) + stretch.task.index)
         return closing
 
-    def races(self, places: dict[Place, list[Noted]]) -> set[int]:
+    def races(self, noted: Sequence[Noted]) -> set[int]:
         """Return the sites of races, going through the run in time."""
-        by_stretch: dict[int, list[Place]] = defaultdict(list)
-        for place, accesses in places.items():
-            for number in dict.fromkeys(access.stretch for access in accesses):
-                by_stretch[number].append(place)
         found: set[int] = set()
         step = 0
-        for number in sorted(by_stretch):
-            while step < self._stretches[number].depth:
+        for number, places in enumerate(noted):
+            if not places:
+                continue
+            stretch = self._stretches[number]
+            while step < stretch.depth:
                 self._take(step)
                 step += 1
-            for place in by_stretch[number]:
-                found |= self._judge(number, places[place])
+            task, closing = stretch.task.index, self._closing[number]
+            before = self._before.get(task, 0)
+            for place, here in places.items():
+                pasts = self._pasts.setdefault(place, {})
+                for other, past in pasts.items():
+                    if other != task and not before >> past[-1][0] & 1:
+                        found |= self._judge(task, before, past, here)
+                        before = self._before.get(task, 0)
+                pasts.setdefault(task, []).append((closing, here))
         return found
 
-    def _judge(self, number: int, accesses: list[Noted]) -> set[int]:
-        """Hold the accesses of a stretch to one place against those before."""
-        task = self._stretches[number].task.index
-        here = [access for access in accesses if access.stretch == number]
-        before = self._before.get(task, 0)
+    def _judge(self, task: int, before: int, past: list[tuple[int, list[int]]], here: list[int]) -> set[int]:
+        """Hold what a task does to a place against what another one did: all of it that does not come before."""
         found: set[int] = set()
-        for stretch, earlier in groupby(accesses, lambda access: access.stretch):
-            if stretch >= number:
-                break
-            if self._stretches[stretch].task.index == task or before >> self._closing[stretch] & 1:
-                continue
+        for closing, earlier in reversed(past):
+            if before >> closing & 1:
+                break  # and so does all that it did earlier
             pairs = [pair for pair in product(earlier, here) if self._can_race(*pair)]
             if pairs:  # all of them: once one is a point, what lies behind it in the stretch still races
-                found |= {access.site for pair in pairs for access in pair}
-                before |= 1 << self._closing[stretch]
-        if found:
-            self._before[task] = before
+                found |= {access >> 1 for pair in pairs for access in pair}
+                self._before[task] = self._before.get(task, 0) | 1 << closing
         return found
 
-    def _can_race(self, earlier: Noted, access: Noted) -> bool:
+    def _can_race(self, earlier: int, access: int) -> bool:
         """Tell whether two accesses to one place conflict; two points do so as steps, which is seen to elsewhere."""
-        points = self._marked[earlier.site] and self._marked[access.site]
-        return (earlier.writes or access.writes) and not points
+        return bool((earlier | access) & 1) and not (self._marked[earlier >> 1] and self._marked[access >> 1])
 
     def _take(self, step: int) -> None:
         """Order a step behind those that it conflicts with."""

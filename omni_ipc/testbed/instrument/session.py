@@ -14,7 +14,7 @@ from omni_ipc.testbed.instrument.codes import Exchange, rewrite
 from omni_ipc.testbed.instrument.effects import Effects
 from omni_ipc.testbed.instrument.modules import Subject, find_modules, home_of, subject_of
 from omni_ipc.testbed.instrument.points import Points
-from omni_ipc.testbed.instrument.races import find_races
+from omni_ipc.testbed.instrument.races import Judge
 from omni_ipc.testbed.instrument.reach import Reach
 from omni_ipc.testbed.instrument.rewriting import written_on_modules
 from omni_ipc.testbed.instrument.sites import SITES
@@ -27,6 +27,7 @@ from omni_ipc.testbed.standard.world import WORLD
 
 _TRACKER = Tracker()
 _HOOKS = hooks_of(_TRACKER)
+_OPEN: list[object] = []  # they may be nested
 
 
 class Instrumentation:
@@ -69,6 +70,7 @@ class Instrumentation:
         self._sites: dict[int, str] = {}
         self._wanted = frozenset(points)
         self._state: State | None = None
+        self._judge: Judge | None = None
         self.marked = bytearray()
 
     def _subject(self, module: ModuleType, named: Collection[str]) -> Subject | None:
@@ -91,6 +93,7 @@ class Instrumentation:
             self._exchange.put(functions, codes)
             self._sites |= SITES.names(codes.sites)
         self.marked = bytearray(len(SITES))
+        self._judge = Judge(self._effects, self.marked)
         self._mark(number for number, name in self._sites.items() if name in self._wanted)
         with self._kept:
             kernel = WORLD.maker()
@@ -98,6 +101,7 @@ class Instrumentation:
             self._state = State(reach, StandIns(kernel).of)
         for path, holder in reach.holders:
             self._points.names.keep(holder, path)
+        _OPEN.append(self)
         vars(builtins).update(_HOOKS)
         return self
 
@@ -107,20 +111,22 @@ class Instrumentation:
         self._exchange.undo()
         if self._state is not None:
             self._state.end()
-        for name in _HOOKS:
-            vars(builtins).pop(name, None)
+        _OPEN.remove(self)
+        for name in _HOOKS if not _OPEN else ():
+            vars(builtins).pop(name)
 
     def begin(self, kernel: Kernel) -> None:
         """Follow a run that is about to begin; it finds the modules as they were."""
         assert self._state is not None
         self._state.begin()
         self._kept.begin(kernel)
-        self._points.names.begin()
+        self._points.begin()
         _TRACKER.begin(kernel, self._points, self.marked)
 
     def end(self, kernel: Kernel) -> None:
         """Follow it no more, and judge what was seen."""
-        races = find_races(kernel, _TRACKER.end(), self._effects, self.marked)
+        assert self._judge is not None
+        races = self._judge.races(kernel, _TRACKER.end())
         self._found = {site for site in races if not self.marked[site]}
 
     def refine(self) -> bool:

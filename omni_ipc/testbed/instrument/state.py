@@ -26,9 +26,16 @@ class Saved:
 
     def put_back(self) -> None:
         """Let it hold that again, and nothing else."""
-        keys, values = _content(self.holder)
-        if not (_are_same(keys, self._keys) and _are_same(values, self._values)):
+        if not self._is_there():
             _fill(self.holder, self._keys, self._values)
+
+    def _is_there(self) -> bool:
+        holder = self.holder
+        if isinstance(holder, dict):  # the most frequent ones, at the cost of two comparisons
+            same = len(holder) == len(self._keys) and all(map(is_, dict.values(holder), self._values))
+            return same and all(map(is_, holder, self._keys))
+        keys, values = _content(holder)
+        return _are_same(values, self._values) and _are_same(keys, self._keys)
 
     def exchange(self, by: Callable[[Any], Any]) -> bool:
         """Exchange values that stand for others; tell whether there were any."""

@@ -30,11 +30,13 @@ class Stretch(NamedTuple):
     Args:
         depth: number of the steps of the run that were taken before.
         notes: the object, by site and its id.
+        points: the same of accesses that were points.
     """
 
     task: Task
     depth: int
     notes: Notes
+    points: Notes
 
 
 class Unkept(NamedTuple):
@@ -66,33 +68,39 @@ class Tracker:
         self._depth = -1
         self._task: Task | None = None
         self._notes: Notes = {}
+        self._reached: Notes = {}
         self._containers = _Containers()
+        self._outer: list[tuple[Any, ...]] = []  # of runs in which this one is nested
 
     def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
         """Follow a run."""
+        self._outer.append((self._kernel, self._points, self.marked, self._stretches))
         self._kernel, self._points, self.marked = kernel, points, marked
         self._stretches = []
         self._depth = -1
 
     def end(self) -> list[Stretch]:
         """Follow it no more, and return what was noted."""
-        stretches, self._stretches = self._stretches, []
-        self._kernel = self._points = self._task = None
-        self._notes = {}
+        stretches, self._notes = self._stretches, {}
+        self._kernel, self._points, self.marked, self._stretches = self._outer.pop()
+        self._depth, self._task = -1, None
         return stretches
 
     def _open(self, kernel: Kernel) -> None:
         """Begin a stretch."""
         self._depth, self._task = kernel.depth, kernel.current
-        self._notes = {}
+        self._notes, self._reached = {}, {}
         if not kernel.over and self._task.index >= 0 and len(kernel.living) > 1:
-            self._stretches.append(Stretch(self._task, self._depth, self._notes))
+            self._stretches.append(Stretch(self._task, self._depth, self._notes, self._reached))
 
     def _pause(self, kernel: Kernel, site: int, value: object, arguments: tuple[Any, ...]) -> None:
         """Let others run before an access."""
-        if kernel.over or kernel.current.index < 0 or len(kernel.living) < 2 or self._points is None:
+        if len(kernel.living) < 2 or kernel.over or kernel.current.index < 0 or self._points is None:
             return
         self._points.pause(kernel, site, value, arguments)
+        if kernel.depth != self._depth or kernel.current is not self._task:
+            self._open(kernel)
+        self._reached[site, id(value)] = value
 
     # Objects
 
@@ -103,6 +111,7 @@ class Tracker:
             return value
         if self.marked[site]:
             self._pause(kernel, site, value, ())
+            return value
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         self._notes[site, id(value)] = value
@@ -115,6 +124,7 @@ class Tracker:
             return value
         if self.marked[site]:
             self._pause(kernel, site, value, (key,))
+            return value
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         self._notes[site, id(value)] = value
@@ -187,6 +197,7 @@ class Tracker:
                 self._hand(site, value, argument)
         if self.marked[site]:
             self._pause(kernel, site, value, arguments)
+            return
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         self._notes[site, id(value)] = value
@@ -225,9 +236,10 @@ class Tracker:
             return
         if self.marked[site]:
             self._pause(kernel, site, steps, ())
-        if kernel.depth != self._depth or kernel.current is not self._task:
+        elif kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
-        self._notes[site, id(steps)] = Unkept(type(steps))
+        notes = self._reached if self.marked[site] else self._notes
+        notes[site, id(steps)] = Unkept(type(steps))
 
     # Variables
 

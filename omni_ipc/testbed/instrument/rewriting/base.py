@@ -25,6 +25,8 @@ class Place(ast.NodeTransformer):
         self.scope = scopes.module
         self.path: list[str] = []
         self.owner: str | None = None  # class that private names belong to
+        self.methods: frozenset[str] = frozenset()  # that it defines
+        self.first: str | None = None  # parameter of a method: its object
 
     def site(self, kind: Kind, name: str, at: ast.AST, *, writes: bool = False, outer: bool = False) -> ast.Constant:
         """Number a new site."""

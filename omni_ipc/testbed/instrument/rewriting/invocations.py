@@ -28,6 +28,8 @@ class Invocations(Accesses):
         method = node.func
         assert isinstance(method, ast.Attribute)
         target = method.value
+        if self._is_own(method):
+            return self.whole(node)
         outer = is_super(target)
         site = self._method_site(mangle(method.attr, self.owner), node, outer=outer)
         arguments = _values(node)
@@ -39,6 +41,15 @@ class Invocations(Accesses):
             return self._with_last(node, "touch_last", site, target)
         node.func = self.visited(method)
         return self._packed(node, site)
+
+    def _is_own(self, method: ast.Attribute) -> bool:
+        """Tell whether a method is one that the class at hand defines, and nothing in the module replaces."""
+        return (
+            isinstance(method.value, ast.Name)
+            and method.value.id == self.first
+            and method.attr in self.methods
+            and method.attr not in self.scopes.assigned
+        )
 
     def _method_site(self, name: str, at: ast.AST, *, outer: bool = False) -> ast.Constant:
         """Number a call's site, and behind it two for what it is handed: to be read, or to be changed."""

@@ -73,6 +73,7 @@ class Scopes(ast.NodeVisitor):
         shared_globals: globals that functions may see change.
         imported: names that only imports bind.
         defined: names that only definitions bind, at the level of the module.
+        assigned: names of attributes that something in the module assigns or deletes.
     """
 
     def __init__(self, tree: ast.Module, written_outside: frozenset[str] = frozenset()) -> None:
@@ -87,6 +88,11 @@ class Scopes(ast.NodeVisitor):
         bound = _bound_by(tree)
         self.imported = bound["import"] - bound["value"] - bound["definition"]
         self.defined = bound["definition"] - bound["value"] - bound["import"]
+        self.assigned = {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        }
         for statement in tree.body:
             self.visit(statement)
         self._capture()

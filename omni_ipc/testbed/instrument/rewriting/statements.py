@@ -14,6 +14,7 @@ from omni_ipc.testbed.instrument.sites import Kind
 Loop = TypeVar("Loop", ast.For, ast.AsyncFor)
 Block = TypeVar("Block", ast.With, ast.AsyncWith)
 Statements = ast.stmt | list[ast.stmt]
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Rewriter(Values):
@@ -225,7 +226,12 @@ class Rewriter(Values):
     def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
         node.decorator_list = [self.visited(decorator) for decorator in node.decorator_list]
         self._defaults(node.args)
-        before = self.scope, self.path
+        before = self.scope, self.path, self.first
+        parameters = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+        if self.scope.kind == "class":
+            self.first = parameters[0] if parameters else None
+        elif self.first in parameters:
+            self.first = None
         self.scope, self.path = self.scopes.of[node], [*self.path, node.name]
         documented = int(ast.get_docstring(node, clean=False) is not None)
         cells = [hook("new_cell", shown(name, node.body[0]), at=node.body[0]) for name in sorted(self._own_cells())]
@@ -233,7 +239,7 @@ class Rewriter(Values):
         body = self._statements(rest)
         made: list[ast.stmt] = [ast.copy_location(ast.Expr(cell), node.body[0]) for cell in cells]
         node.body = [*node.body[:documented], *made, *body] or node.body
-        self.scope, self.path = before
+        self.scope, self.path, self.first = before
         return [node, *self._bound([node.name], node)]
 
     def _own_cells(self) -> list[str]:
@@ -259,10 +265,11 @@ class Rewriter(Values):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:  # noqa: N802
         node.decorator_list = [self.visited(decorator) for decorator in node.decorator_list]
-        before = self.scope, self.path, self.owner
+        before = self.scope, self.path, self.owner, self.methods
         self.scope, self.path, self.owner = self.scopes.of[node], [*self.path, node.name], node.name
+        self.methods = frozenset(item.name for item in node.body if isinstance(item, _FUNCTIONS))
         node.body = self._statements(node.body)
-        self.scope, self.path, self.owner = before
+        self.scope, self.path, self.owner, self.methods = before
         return [node, *self._bound([node.name], node)]
 
     def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802
