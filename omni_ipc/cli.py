@@ -225,7 +225,7 @@ def explore(
     code = ExitCode(report.verdict.exit_code)
     reason = report.reason.removesuffix(f": {report.failure}")  # it is told below
     about = [DEFECTS[defect].summary] if defect else []
-    out.say(verdict_lines(_named(scenario, defect), report.verdict, *about, reason, effort(report)))
+    out.say(verdict_lines(_named(scenario, defect), report.verdict, *about, reason, effort(report), *report.notes))
     if report.trace:
         out.say("", render(explain(report.trace), width=out.width))
     elif report.failure:

@@ -229,6 +229,7 @@ class Report(msgspec.Struct, frozen=True):
     trace: Trace | None = None  # of the failure, shrunk
     memory: MemoryOrder = MemoryOrder.SC
     searched_s: float = 0.0  # of the seconds, those until the failing schedule: the others confirm, shrink and explain
+    notes: tuple[str, ...] = ()  # what else there is to tell, a sentence each: only one task ran, ...
     begun_anew: int = 0  # schedules more, before the points were known that the others have
 
 

@@ -10,6 +10,8 @@ from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
 from omni_ipc.testbed.explain.causes import find_causes
 from omni_ipc.testbed.failures import shape, unrepeatable
+from omni_ipc.testbed.oracles.leftovers import Leftovers
+from omni_ipc.testbed.oracles.muting import Muted
 from omni_ipc.testbed.repairing import follow_repairing
 from omni_ipc.testbed.runner import Runner
 from omni_ipc.testbed.shrink import shrink_order
@@ -18,6 +20,9 @@ from omni_ipc.testbed.tally import Progress, Tally
 from omni_ipc.testbed.traces import trace_of
 
 _PROGRESS_EVERY_S = 0.2
+_ALONE = (
+    "Only one task ran, so there was nothing to interleave. Let the scenario start threads, or tasks of its runtime."
+)
 _SHARPENINGS = 3  # of a failure's trace: with more steps, more may race
 
 
@@ -91,11 +96,14 @@ class Search:
         self._told = 0.0
         self._searched_s = 0.0
         self._is_complete = False  # the reduction was given up
+        self._leftovers = Leftovers()
+        self._muted = Muted()
 
     def report(self) -> Report:
         """Search, and say what was found."""
         try:
-            return self._search()
+            with self._muted:
+                return self._search()
         except Inconclusive as error:
             return self._report(Verdict.INCONCLUSIVE, str(error))
 
@@ -104,6 +112,7 @@ class Search:
             is_last = self._budget.is_spent(self.tally)
             if self._between is not None:
                 self._between(self, is_last)
+            left = self.strategy.left() if is_last else None
             if (prefix := self.strategy.next_prefix()) is None or is_last:
                 break
             run = self.runner.run(self.strategy, prefix)
@@ -120,7 +129,7 @@ class Search:
                 "Let loops wait for what they need, or raise max_steps if the scenario is only long."
             )
         if prefix is not None or not self.strategy.exhausted:
-            return self._report(Verdict.BOUNDED, self._bound())
+            return self._report(Verdict.BOUNDED, self._bound(left))
         claim = self.strategy.summary() + self._subject.under() + self._sharing()
         if self.tally.curtailed:
             return self._report(Verdict.BOUNDED, f"{claim}; {'; '.join(sorted(self.tally.curtailed))}")
@@ -210,6 +219,10 @@ class Search:
             trace = self._trace(order)
         return trace
 
+    def _notes(self) -> tuple[str, ...]:
+        alone = self.tally.most_tasks == 1 and self.tally.schedules > 0
+        return (_ALONE,) * alone + self._muted.told() + self._leftovers.told()
+
     def _trace(self, order: Sequence[int]) -> Trace:
         run = self.runner.record(order)
         return trace_of(
@@ -237,6 +250,7 @@ class Search:
             traces=self.tally.traces(self.strategy),
             seconds=seconds,
             outcomes=tuple(sorted(self.tally.outcomes)),
+            notes=self._notes(),
             failure=None if trace is None else trace.failure,
             trace=trace,
             memory=self._subject.memory,
@@ -244,12 +258,11 @@ class Search:
             begun_anew=self.tally.forgotten,
         )
 
-    def _bound(self) -> str:
-        done = f"{self.strategy.summary()}{self._subject.under()}"
-        met, left = self._budget.told(self.tally), self.strategy.left()
+    def _bound(self, left: float | None) -> str:
+        met = self._budget.told(self.tally)
         about = f" (about {left:,.0f})" if left is not None and left >= 1 else ""
         more = f", and more are left{about}: {met}" if met and left is not None else ""
-        return f"{done}{more}{self._sharing()}"
+        return f"{self.strategy.summary()}{self._subject.under()}{more}{self._sharing()}"
 
     def _sharing(self) -> str:
         if not self._is_complete:

@@ -38,11 +38,12 @@ class Tally:
         steps: of all of them.
         outcomes: distinct values that the scenario returned, as text.
         curtailed: bounds that left out continuations of runs, in words.
+        most_tasks: tasks of the run that had most of them.
         earlier_s: seconds spent before this process took over.
         forgotten: runs that are not counted, because the search began anew.
     """
 
-    _KEPT = ("schedules", "steps", "_whole", "signatures", "outcomes", "curtailed", "forgotten")
+    _KEPT = ("schedules", "steps", "_whole", "signatures", "outcomes", "curtailed", "forgotten", "most_tasks")
 
     def __init__(self) -> None:
         self.began = perf_counter()
@@ -57,6 +58,7 @@ class Tally:
         self.signatures: set[int] = set()
         self.outcomes: set[str] = set()
         self.curtailed: set[str] = set()
+        self.most_tasks = 0
 
     @property
     def none_has_ended(self) -> bool:
@@ -73,6 +75,7 @@ class Tally:
         self.schedules += 1
         self.steps += len(run.order)
         self.curtailed |= run.curtailed
+        self.most_tasks = max(self.most_tasks, len(run.births))
         if run.pruned:
             return False
         self._whole += 1

@@ -5,7 +5,8 @@ code names, the insides of objects. Objects count by their shape and place, and 
 on, so moments count by their distance from now.
 
 What cannot be looked into (objects of C types, the iterator of a `for` loop that may have gone on, sets of objects)
-makes a state unknown: nothing is proven by it. What only the evaluation stack holds, as the exits of `with` blocks, is not seen.
+makes a state unknown: nothing is proven by it. What only the evaluation stack holds, as the exits of `with` blocks, is
+not seen.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _ENGINE = tuple(
         "tasks",
     )
 )
-_NO_STATE_FRAMES = (*_ENGINE, f"{__name__.rpartition('.')[0].rpartition('.')[0]}.loops.turning")
+_NO_STATE_FRAMES = (*_ENGINE, f"{__name__.rpartition('.')[0].rpartition('.')[0]}.loops.")
 _NO_STATE_ROOMS = (*_ENGINE, "logging", "greenlet")  # what they keep is none of the scenario's
 _NAMES = ("_maker", "_number", "bit", "kernel")  # of a controlled object; its place tells it, too
 
