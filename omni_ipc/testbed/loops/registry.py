@@ -42,12 +42,15 @@ class Loops:
         self.task_numbers = itertools.count(1)
         self.chosen: dict[int, asyncio.AbstractEventLoop | None] = {}
         self._running: dict[int, Any] = {kernel.outside.index: events._get_running_loop()}
+        self._touched: dict[int, int] = {}  # by index of the task, what each of its steps may use
         self._generators: dict[int, ControlledLoop] = {}
         self._hooks = sys.get_asyncgen_hooks()
         self._collects = gc.isenabled()
         gc.disable()
         sys.set_asyncgen_hooks(self._begin_generator, self._end_generator)
         kernel.resumed = self._resume
+        self._next_task = kernel.next_task
+        kernel.next_task = self._choose  # type: ignore[method-assign]
         kernel.closers.append(self._close)
 
     @staticmethod
@@ -58,13 +61,17 @@ class Loops:
         return _registries[kernel]
 
     def begin(self, loop: ControlledLoop) -> None:
-        """Let the current task run a loop."""
-        self._running[self._kernel.current.index] = loop
+        """Let the current task run a loop: from now on, each of its steps may use what is in the loop."""
+        kernel = self._kernel
+        kernel.writes |= loop.subject.bit
+        self._running[kernel.current.index] = loop
+        self._touched[kernel.current.index] = loop.subject.bit
         events._set_running_loop(loop)
 
     def end(self) -> None:
         """Let the current task run no loop any more."""
-        del self._running[self._kernel.current.index]
+        index = self._kernel.current.index
+        del self._running[index], self._touched[index]
         events._set_running_loop(None)
 
     def running(self) -> ControlledLoop | None:
@@ -73,6 +80,11 @@ class Loops:
 
     def _resume(self, task: Task) -> None:
         events._set_running_loop(self._running.get(task.index))
+
+    def _choose(self) -> Task:
+        chosen = self._next_task()
+        self._kernel.writes |= self._touched.get(chosen.index, 0)
+        return chosen
 
     def _begin_generator(self, generator: AsyncGenerator[Any, Any]) -> None:
         loop = self.running()
@@ -97,6 +109,8 @@ class Loops:
             )
         for loop in self.all:
             loop.abandon()
+        del _registries[kernel], kernel.next_task, self._next_task
+        kernel.resumed = None
         sys.set_asyncgen_hooks(*self._hooks)
         if self._collects:
             gc.enable()
