@@ -48,7 +48,7 @@ class Plan(NamedTuple):
     quick: bool
 
 
-QUICK = Plan(total_s=40, fault_s=0.4, twin_s=0.2, every=3, quick=True)
+QUICK = Plan(total_s=36, fault_s=0.3, twin_s=0.2, every=3, quick=True)
 FULL = Plan(total_s=900, fault_s=2.0, twin_s=0.5, every=1, quick=False)
 
 
