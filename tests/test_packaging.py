@@ -13,9 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from omni_ipc.records import Origin, Trace
 from tests.support.commands import ROOT, Command
 
-EVERYTHING_ELSE = ("testbed", "scenarios", "conformance", "report", "workflows", "cli.py", "__main__.py")
+EVERYTHING_ELSE = (
+    *("testbed", "scenarios", "conformance", "report", "workflows", "pytest_plugin"),
+    *("cli.py", "__main__.py", "explanations.py", "values.py"),
+)
 """What stands on the product."""
 
 SERVE = """
@@ -80,7 +84,7 @@ def test_the_core_asks_for_neither_torch_nor_java(wheel: Path) -> None:
         metadata = archive.read(files["METADATA"]).decode()
         entry_points = archive.read(files["entry_points.txt"]).decode()
     required = re.findall(r"^Requires-Dist: ([\w-]+)[^;\n]*$", metadata, re.MULTILINE)
-    assert sorted(required) == ["greenlet", "msgspec", "numpy", "rich", "typer"]
+    assert sorted(required) == ["greenlet", "jinja2", "msgspec", "numpy", "rich", "typer"]
     assert {"torch", "tlc", "dev"} <= set(re.findall(r"^Provides-Extra: (\S+)$", metadata, re.MULTILINE))
     assert "omni-ipc = omni_ipc.cli:main" in entry_points
 
@@ -91,13 +95,15 @@ def test_the_core_asks_for_neither_torch_nor_java(wheel: Path) -> None:
         ("check --help", 0, "Example: omni-ipc check"),
         ("explore future_orphan", 0, "✓ future_orphan: holds"),
         ("explore future_orphan --defect unpack_outside_lock", 1, "✗ future_orphan with unpack_outside_lock: violated"),
+        ("show trace.json --html page.html", 0, "wrote page.html"),
         ("check FutureOrphan/reach/cached", 0, "1 of 1 model as expected"),
     ],
 )
 def test_commands_work_from_the_wheel(
     words: str, code: int, said: str, installed: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """Outside the checkout everything is found inside the wheel."""
+    """Outside the checkout everything is found inside the wheel, templates, too."""
+    Trace(version=1, scenario="s", origin=Origin.EXPLORED, steps=()).save(tmp_path / "trace.json")
     with Command(*words.split(), cwd=tmp_path, env=installed) as command:
         ended = command.end()
     assert (ended.code, ended.err) == (code, "")
