@@ -23,9 +23,8 @@ _WELL = b"."
 
 def explore(question: Question) -> Answer:
     """Run it until it fails, hangs, or the time is over."""
-    scenario = question.scenario()
+    scenario, begun, schedules = question.scenario(), time.monotonic(), 0
     with _forked(scenario) as output:
-        begun, schedules = time.monotonic(), 0
         while (seconds := time.monotonic() - begun) < question.seconds:
             if not select.select([output], [], [], _HANG_S)[0]:
                 return Answer(VIOLATED, "it hangs", schedules + 1, seconds)
