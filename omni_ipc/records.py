@@ -72,7 +72,7 @@ class FailureKind(enum.StrEnum):
     LOST_WAKEUP = "lost wake-up"  # a task waits, and nobody is left to wake it
     LIVELOCK = "livelock"  # the schedule does not end
     UNGUARDED = "unguarded access"  # shared state was touched without its lock
-    LEAK = "leak"  # a task outlived the scenario
+    LEAK = "leak"  # a task outlived the scenario, or what must be released exactly once was not
 
 
 class Access(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -22,6 +22,7 @@ from omni_ipc.testbed.objects.memory import Memories
 from omni_ipc.testbed.objects.process import ControlledProcess
 from omni_ipc.testbed.objects.queue import ControlledQueue
 from omni_ipc.testbed.objects.region import ControlledRegion
+from omni_ipc.testbed.objects.resource import Resource
 from omni_ipc.testbed.objects.rlock import ControlledRLock
 from omni_ipc.testbed.objects.semaphore import ControlledSemaphore
 from omni_ipc.testbed.objects.task import ControlledTask
@@ -74,6 +75,10 @@ class ControlledRuntime:
         """Return the process that the current task belongs to; None is the one of the scenario itself."""
         group = self._kernel.current.group
         return None if group is None else self._processes.get(group.name)
+
+    def resource(self, name: str) -> Resource:
+        """Make an oracle for what must be released exactly once."""
+        return Resource(self._kernel, name)
 
     def fault(self, name: str) -> bool:
         """Tell whether a fault of that name happens here; a point only if `faults.Hook` makes it possible."""
