@@ -134,7 +134,8 @@ class Kernel:
         if not task.atomic:
             self._point(task, operation, operation.enabled)
         else:
-            self._tell(operation)
+            if self.observer is not None:
+                self._tell(operation)
             if not operation.enabled():
                 self.reads |= operation.reads | operation.writes
                 self._point(task, operation, operation.enabled)
@@ -159,7 +160,8 @@ class Kernel:
         if not task.atomic:
             self._point(task, operation, ready)
         else:
-            self._tell(operation)
+            if self.observer is not None:
+                self._tell(operation)
             if not ready():
                 self.reads |= operation.reads | operation.writes
                 self._point(task, operation, ready)
