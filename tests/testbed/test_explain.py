@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import msgspec
 
 from omni_ipc.explanations import Explanation
 from omni_ipc.records import Cause, Origin, Step, Trace
-from omni_ipc.testbed import ControlledRuntime, replay
+from omni_ipc.testbed import ControlledRuntime, explore, replay
 from omni_ipc.testbed.explain import explain
+from omni_ipc.testbed.faults import SpuriousWakeup
 from tests.testbed.kernels import Counter, and_join, found, lost_update, philosophers
 from tests.testbed.test_replay import crowded
 
@@ -155,3 +158,48 @@ def test_a_replay_on_edited_code_finds_the_causes_anew() -> None:
     after = replay(edited, stale, mode="tolerant").trace
     assert after.causes
     assert all(cause.target == "Counter.value" for cause in after.causes)
+
+
+def test_a_fault_is_told_and_matters() -> None:
+    """What went wrong comes before what came of it."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        condition = rt.condition()
+
+        def wait() -> None:
+            with condition:
+                assert not condition.wait(timeout=1.0), "woken for nothing"
+
+        rt.spawn(wait, name="waiter").join()
+
+    trace = explore(scenario, faults=[SpuriousWakeup()]).trace
+    assert trace is not None
+    explanation = explain(trace)
+    (fault,) = [index for index, step in enumerate(trace.steps) if step.action == "fault.wake(waiter)"]
+    assert explanation.story[0] == f"At step {fault + 1} this went wrong: wake(waiter)."
+    assert fault in explanation.matters
+
+
+def test_accesses_that_race_in_the_failing_schedule_are_steps_of_its_trace() -> None:
+    """Also where it failed in the first schedule, before it was known that they race: unmodified code, no runtime."""
+    account = Counter()
+
+    def deposit() -> None:
+        seen = account.value
+        account.value = seen + 1
+
+    def scenario() -> None:
+        account.value = 0
+        threads = [threading.Thread(target=deposit, name=name) for name in ("alice", "bob")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert account.value == 2, "a deposit is lost"
+
+    report = explore(scenario, instrument=["tests.testbed.kernels"])
+    assert report.trace is not None
+    story = " ".join(explain(report.trace).story)
+    assert "'alice' read a Counter.value (0, test_explain.py:" in story
+    assert "before 'bob' set a Counter.value to 1 (test_explain.py:" in story
+    assert replay(scenario, report.trace).failure == report.failure

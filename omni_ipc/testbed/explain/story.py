@@ -21,7 +21,11 @@ _LONGEST = 200  # characters of a message
 
 def tell(trace: Trace, history: History) -> tuple[str, ...]:
     """Tell what happened, as far as it is more than the failure itself tells."""
-    faults = [f"{did(step)}." for step in trace.steps if step.action.startswith("fault.")]
+    faults = [
+        f"At step {number} this went wrong: {step.action.removeprefix('fault.')}."
+        for number, step in enumerate(trace.steps, start=1)
+        if step.action.startswith("fault.")
+    ]
     causes = [_cause(trace.steps, cause) for cause in trace.causes]
     end = list(_end(trace, history, trace.failure)) if trace.failure is not None else []
     return (*faults, *causes, *_MORALS[len(causes)], *end)
