@@ -11,6 +11,7 @@ again.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
 
@@ -120,6 +121,7 @@ class Kernel:
         self.escape: BaseException | None = None
         self.observer: Observer | None = None
         self.resumed: Callable[[Task], object] | None = None
+        self._busy: Callable[[], bool] | None = None
         self.starting: Callable[..., object] | None = None
         self.closers: list[Callable[[], object]] = []
 
@@ -209,7 +211,7 @@ class Kernel:
     ) -> Task:
         """Create a task, in its parent's process or in another one, and run it up to its first point."""
         parent, number = self.identify()
-        task = Task(name, len(self.tasks), self.identities[parent.key, number, "task"], fn, args)
+        task = Task(name, len(self.tasks), hash((parent.key, number)), fn, args)  # the same in every process
         task.bit = self.identities[parent.key, number]
         group = group or parent.group
         if group is not None:
@@ -235,12 +237,14 @@ class Kernel:
         task.pending = operation
         task.ready = ready
         if task.index < 0:
-            if self.over:
+            if self._is_kept():
                 raise Inconclusive(
                     f"'{operation.action}' of {operation.label()} belongs to an earlier run: a scenario must not keep "
                     "what it made from run to run. Make it anew in each, or name the module that keeps it in "
                     "instrument=[...]."
                 )
+            if self.over and ready():
+                return
             raise UsageError(f"'{operation.action}' would wait for {operation.blocked_on()}, but no task runs it.")
         if operation.exclusive and not ready() and (cycle := find_cycle(task)):
             self.end(cycle)
@@ -419,9 +423,18 @@ class Kernel:
         for closer in self.closers:
             closer()
 
-    def retire(self) -> None:
-        """Refuse what is still asked of the objects of the run, now that another one begins."""
+    def retire(self, busy: Callable[[], bool]) -> None:
+        """Refuse what tasks of later runs ask of the objects of the run.
+
+        Args:
+            busy: tells whether one of them runs now.
+        """
+        self._busy = busy
         self.outside.atomic = 0
+
+    def _is_kept(self) -> bool:
+        """Tell whether an object of the run is used in a later one; a generator that is collected is no use."""
+        return self._busy is not None and self._busy() and sys.exc_info()[0] is not GeneratorExit
 
 
 def _nothing() -> None:

@@ -111,7 +111,7 @@ class Runner:
         if self.instrumentation is not None:
             self.instrumentation.begin(kernel)
         if self._last is not None:
-            self._last.retire()
+            self._last.retire(self._guard.runs)
         self._last = self._guard.kernel = kernel
         kernel.launch("main", self._scenario, (rt,) if self._takes_runtime else ())
 
