@@ -28,7 +28,7 @@ def test_a_budget_of_runs_is_told_with_its_number() -> None:
     report = explore(independent(2, 5), strategy="brute-force", runs=100)
     assert report.verdict is Verdict.BOUNDED
     assert report.schedules == 100
-    assert report.reason == "100 schedules of brute-force, and more are left (about 137): runs was 100"
+    assert report.reason == "100 schedules of brute-force, and more are left (about 139): runs was 100"
 
 
 def test_a_budget_that_is_just_enough_is_exhaustion() -> None:

@@ -71,6 +71,7 @@ class DelayBounded(Strategy):
         return runs_left(self.runs, ((entered, entered + len(todo)) for entered, todo in nodes))
 
     def summary(self) -> str:
+        delays = "1 delay" if self._delays == 1 else f"{self._delays} delays"
         if self._todo:
-            return f"{self.runs:,} schedules of at most {self._delays} delays"
-        return f"all {self.runs:,} schedules" + (f" of at most {self._delays} delays" if self._cut else "")
+            return f"{self.runs:,} schedules of at most {delays}"
+        return f"all {self.runs:,} schedules" + (f" of at most {delays}" if self._cut else "")

@@ -18,7 +18,7 @@ class Profile:
     Attributes:
         steps: by the key of a task, what each of its steps touched, children's steps not counted.
         family: by the key of a task, its children.
-        shared: objects that more than one task touches, and at least one changes, a bit each.
+        shared: objects but tasks that more than one task touches, and at least one changes, a bit each.
         length: steps of the longest run.
     """
 
@@ -28,6 +28,7 @@ class Profile:
         self.shared: list[int] = []
         self.length = 0
         self._actions: list[str] = []
+        self._lives = 0  # bits of tasks: their ends are ordered with who waits for them
         self._touched: dict[str, int] = {}  # by what a step began with, all that such steps touched
 
     @property
@@ -41,6 +42,7 @@ class Profile:
         chosen = default_choice(kernel, enabled)
         assert chosen.pending is not None
         self._actions.append(chosen.pending.action)
+        self._lives |= chosen.bit
         return chosen
 
     def learn(self, run: Run) -> None:
@@ -59,6 +61,7 @@ class Profile:
                 touched ^= bit
                 users.setdefault(bit, set()).add(index)
         self.steps |= steps
+        changed &= ~self._lives
         self.shared = [bit for bit, tasks in users.items() if len(tasks) > 1 and bit & changed]
         for index, birth in run.births.items():
             if birth >= 0:

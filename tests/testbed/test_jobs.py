@@ -1,0 +1,113 @@
+"""One exploration by several processes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.records import Verdict
+from omni_ipc.testbed import ControlledRuntime, Progress, explore, replay
+from omni_ipc.testbed.loading import load, name_of
+from tests.testbed.kernels import lost_update, philosophers
+from tests.testbed.test_resuming import UNGUARDED, facts
+from tests.testbed.test_strategies import many_orders
+
+
+def test_two_jobs_sample_what_one_samples() -> None:
+    """The runs are shared out by number, so that the orders seen are the same."""
+    alone = explore(many_orders, strategy="random", runs=200, seed=2)
+    told: list[Progress] = []
+    both = explore(many_orders, strategy="random", runs=200, seed=2, jobs=2, progress=told.append)
+    assert (both.verdict, both.schedules, both.steps) == (Verdict.BOUNDED, 200, alone.steps)
+    assert (both.traces, both.outcomes) == (alone.traces, alone.outcomes)
+    assert both.reason.endswith("(in 2 jobs)")
+    assert told[-1].schedules == 200
+
+
+def test_two_jobs_search_and_sample_at_the_same_time() -> None:
+    """What the systematic one proves, all prove."""
+    report = explore(lost_update, jobs=2)
+    assert (report.verdict, report.traces, report.outcomes) == (Verdict.HOLDS, 4, ("1", "2"))
+    assert report.reason == "all 4 orders of conflicting steps (in 2 jobs)"
+
+
+def test_a_failure_of_one_job_ends_all_and_replays_here() -> None:
+    """It comes confirmed, shrunk and in words."""
+    report = explore(philosophers, strategy="surw", jobs=2)
+    assert report.verdict is Verdict.VIOLATED
+    assert report.trace is not None
+    assert replay(philosophers, report.trace).failure == report.failure
+
+
+def test_a_systematic_search_is_the_work_of_one_process() -> None:
+    """And says so."""
+    report = explore(lost_update, strategy="dpor", jobs=2)
+    assert report.verdict is Verdict.HOLDS
+    assert report.reason.endswith("(in one job, because dpor is one process's work)")
+
+
+def test_jobs_go_on_where_they_were(tmp_path: Path) -> None:
+    """Each has a state of its own; another number of jobs could not go on with them."""
+    whole = explore(many_orders, strategy="pos", runs=60, jobs=2)
+    explore(many_orders, strategy="pos", runs=30, jobs=2, resume=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["exploration.1-of-2.json", "exploration.2-of-2.json"]
+    assert facts(explore(many_orders, strategy="pos", runs=60, jobs=2, resume=tmp_path)) == facts(whole)
+    with pytest.raises(UsageError, match=r"by 2 processes, and this one has 1\. Go on with --jobs 2"):
+        explore(many_orders, strategy="pos", runs=120, resume=tmp_path)
+
+
+@pytest.mark.parametrize("scenario", [lambda rt: None, lambda: None])
+def test_a_scenario_that_has_no_name_is_refused(scenario: object) -> None:
+    """Other processes could not find it."""
+    with pytest.raises(UsageError, match=r"Other processes cannot be given .* top level of a module"):
+        explore(scenario, jobs=2)  # type: ignore[arg-type]
+
+
+def vanishing(rt: ControlledRuntime) -> None:
+    """End the whole process behind Python's back."""
+    UNGUARDED[0](os.getpid(), 9)
+
+
+def test_a_job_that_dies_is_told() -> None:
+    """The exploration is inconclusive, and no process is left."""
+    with pytest.raises(Inconclusive, match="Job . of 2 has ended with status -9"):
+        explore(vanishing, jobs=2)
+
+
+def test_a_job_starts_no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script that explores when it is imported is told how to write that down."""
+    monkeypatch.setenv("OMNI_IPC_JOB", "0")
+    with pytest.raises(UsageError, match='if __name__ == "__main__":'):
+        explore(lost_update, jobs=2)
+
+
+def test_no_jobs_are_refused() -> None:
+    """Somebody must explore."""
+    with pytest.raises(UsageError, match="jobs must be positive, and is 0"):
+        explore(lost_update, jobs=0)
+
+
+def test_a_function_is_found_by_its_name() -> None:
+    """In a module, or in a file."""
+    assert load(name_of(lost_update)) is lost_update
+    in_a_file = load(f"{Path(__file__).with_name('kernels.py')}:lost_update")
+    assert in_a_file is not lost_update
+    assert name_of(in_a_file).endswith("kernels.py:lost_update")
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("nowhere/file.py:fn", "There is no file 'nowhere/file.py'"),
+        ("omni_ipc.nothing:fn", "There is no file 'omni_ipc.nothing'"),
+        ("nothing_of_that_name:fn", "cannot be imported"),
+        (f"{__file__}:vanish", "Did you mean 'vanishing'"),
+    ],
+)
+def test_what_cannot_be_found_is_told(target: str, reason: str) -> None:
+    """The message names what was looked for."""
+    with pytest.raises(UsageError, match=reason):
+        load(target)
