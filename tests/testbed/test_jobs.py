@@ -73,7 +73,7 @@ def vanishing(rt: ControlledRuntime) -> None:
 
 def test_a_job_that_dies_is_told() -> None:
     """The exploration is inconclusive, and no process is left."""
-    with pytest.raises(Inconclusive, match="Job . of 2 has ended with status -9"):
+    with pytest.raises(Inconclusive, match=r"Job . of 2 has ended with status -9"):
         explore(vanishing, jobs=2)
 
 
