@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from omni_ipc.testbed.kernel import Kernel
 
-_PLAIN = (int, float, complex, str, bytes, bool, type(None))
+_PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None)})
 
 
 class Name(NamedTuple):

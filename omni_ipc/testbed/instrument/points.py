@@ -19,6 +19,7 @@ from omni_ipc.testbed.operations import Operation, always
 from omni_ipc.testbed.tasks import Task
 
 _SHAPE, _ANY = "shape", "any item"
+_VARIABLES = (Kind.GLOBAL, Kind.CELL)
 _KEYED = (Effect.KEY_READ, Effect.KEY_WRITE, Effect.KEY_DELETE)
 _LASTING = (Effect.SHAPE_READ, Effect.WRITE)  # their bits do not depend on what there is
 _NOUNS = {
@@ -94,25 +95,32 @@ class Points:
             kernel.perform(known)
             return
         site = SITES[number]
-        if site.kind in (Kind.GLOBAL, Kind.CELL):
+        if site.kind in _VARIABLES:
             access = self._here[number, id(value)] = self._variable(site, value)
             self._perform(kernel, access, site, value, site.name)
             return
         use = self.effects.use(number, site, type(value))
         if use is None:
             return
-        if use.effect is None:
-            access = self._attribute(site, use, value, arguments)
-            if site.kind is Kind.ATTRIBUTE:
-                self._here[number, id(value)] = access
-            self._perform(kernel, access, site, value, use.part or site.name)
+        if use.effect is not None:
+            self._pause_at_item(kernel, site, use.effect, value, arguments)
             return
+        access = self._attribute(site, use, value, arguments)
+        if site.kind is Kind.ATTRIBUTE:
+            self._here[number, id(value)] = access
+        self._perform(kernel, access, site, value, use.part or site.name)
+
+    def _pause_at_item(
+        self, kernel: Kernel, site: Site, effect: Effect, value: Any, arguments: tuple[Any, ...]
+    ) -> None:
         step = kernel.depth
-        self._perform(kernel, self._item(use.effect, value, arguments), site, value, None)
+        access = self._item(effect, value, arguments)
+        self._perform(kernel, access, site, value, None)
         if kernel.depth != step + 1:  # others may have changed what there is
-            again = self._item(use.effect, value, arguments)
-            kernel.reads |= again.reads
-            kernel.writes |= again.writes
+            again = self._item(effect, value, arguments)
+            if again is not access:
+                kernel.reads |= again.reads
+                kernel.writes |= again.writes
 
     def _perform(self, kernel: Kernel, access: Access, site: Site, held: Any, part: str | None) -> None:
         if kernel.observer is not None and access.subject is not None:
@@ -150,7 +158,9 @@ class Points:
     def _item(self, effect: Effect, value: Any, arguments: tuple[Any, ...]) -> Access:
         """Return the access to a container."""
         keyed = bool(arguments) and effect in _KEYED and _is_lasting(value, arguments[0])
-        here: Hashable = (id(value), effect, *((arguments[0], _has(value, arguments[0])) if keyed else ()))
+        here: Hashable = id(value), effect
+        if keyed:
+            here = id(value), effect, arguments[0], _has(value, arguments[0])
         found = self._here.get(here)
         if found is None:
             name = self.names.of(value)
@@ -213,13 +223,13 @@ def _is_lasting(container: Any, key: Any) -> bool:
 
 def _has(container: Any, key: Any) -> bool | None:
     """Tell whether a container has an item; None if only code under test could tell."""
+    if isinstance(container, dict):
+        return dict.__contains__(container, key) if is_plain(key) else None
     if isinstance(container, list):
         if not isinstance(key, int):
             return None
         return bool(-len(container) <= key < len(container))
-    if not is_plain(key) or not isinstance(container, (dict, set)):
-        return None
-    return dict.__contains__(container, key) if isinstance(container, dict) else set.__contains__(container, key)
+    return set.__contains__(container, key) if isinstance(container, set) and is_plain(key) else None
 
 
 def _nothing() -> None:

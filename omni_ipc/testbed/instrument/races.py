@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import product
+from typing import Any
 
 from omni_ipc.testbed.instrument.effects import ALL, Effects
 from omni_ipc.testbed.instrument.sites import SITES, Kind
@@ -51,22 +52,20 @@ class Judge:
         shared = _shared(stretches)
         if not shared:
             return set()
-        noted = [self._sort(stretch.notes, shared, {}) for stretch in stretches]
-        beside = shared.intersection([value_id for stretch in stretches for _, value_id in stretch.notes])
-        noted = [
-            self._sort(stretch.points, beside, places) if stretch.points else places
-            for stretch, places in zip(stretches, noted, strict=True)
-        ]
+        changed: set[Place] = set()
+        noted = [self._sort(stretch.notes, shared, changed, {}) for stretch in stretches]
+        unmarked = set().union(*noted)
+        beside = {owner for owner, _ in unmarked}
+        for stretch, places in zip(stretches, noted, strict=True):
+            if stretch.points:
+                self._sort(stretch.points, beside, changed, places)
         if self._effects.uses_wholes:
-            noted = _widen(noted)
-        changed = self._changed(noted)
-        if not changed:
-            return set()
-        noted = [{place: here for place, here in places.items() if place in changed} for places in noted]
-        return _Order(kernel, stretches, self._marked).races(noted)
+            noted, changed, unmarked = _widen(noted, changed, unmarked)
+        changed &= unmarked
+        return _Order(kernel, stretches, self._marked).races(noted, changed) if changed else set()
 
-    def _sort(self, notes: Notes, shared: set[int], sorted_: Noted) -> Noted:
-        """Add the accesses to what is shared, by what they are about."""
+    def _sort(self, notes: Notes, shared: set[Any], changed: set[Place], noted: Noted) -> Noted:
+        """Add the accesses to what is shared, by what they are about; take note of what they change."""
         kinds, finds = self._kinds, self._found
         for (site, value_id), value in notes.items():
             if value_id not in shared:
@@ -76,12 +75,14 @@ class Judge:
                 continue
             owner, part, access = found
             place = (value_id if owner is None else owner, part)
-            here = sorted_.get(place)
+            here = noted.get(place)
             if here is None:
-                sorted_[place] = [access]
+                noted[place] = [access]
             else:
                 here.append(access)
-        return sorted_
+            if access & 1:
+                changed.add(place)
+        return noted
 
     def _find(self, site: int, value: object) -> _Found | None:
         where, kind = SITES[site], value.kind if isinstance(value, Unkept) else type(value)
@@ -93,19 +94,6 @@ class Judge:
         if not isinstance(value, Unkept):
             self._kinds[site], self._found[site] = kind, found
         return found
-
-    def _changed(self, noted: Sequence[Noted]) -> set[Place]:
-        """Return the places that somebody changes, and where not all accesses are points."""
-        marked = self._marked
-        changed, unmarked = set(), set()
-        for places in noted:
-            for place, accesses in places.items():
-                for access in accesses:
-                    if access & 1:
-                        changed.add(place)
-                    if not marked[access >> 1]:
-                        unmarked.add(place)
-        return changed & unmarked
 
 
 def _shared(stretches: Sequence[Stretch]) -> set[int]:
@@ -124,18 +112,22 @@ def _shared(stretches: Sequence[Stretch]) -> set[int]:
     return shared
 
 
-def _widen(noted: Sequence[Noted]) -> list[Noted]:
+def _widen(
+    noted: Sequence[Noted], changed: set[Place], unmarked: set[Place]
+) -> tuple[list[Noted], set[Place], set[Place]]:
     """Take an attribute for all of its object's, if something uses any of them."""
     wholes = {owner for places in noted for owner, part in places if part == ALL}
-    if not wholes:
-        return list(noted)
+
+    def wide(place: Place) -> Place:
+        return (place[0], ALL) if place[0] in wholes and place[1] is not None else place
+
     widened: list[Noted] = []
     for places in noted:
-        wide: Noted = {}
-        for (owner, part), accesses in places.items():
-            wide.setdefault((owner, ALL if owner in wholes and part is not None else part), []).extend(accesses)
-        widened.append(wide)
-    return widened
+        together: Noted = {}
+        for place, accesses in places.items():
+            together.setdefault(wide(place), []).extend(accesses)
+        widened.append(together)
+    return widened, set(map(wide, changed)), set(map(wide, unmarked))
 
 
 class _Order:
@@ -174,8 +166,8 @@ class _Order:
             closing[number] = upcoming.get(stretch.task.index, len(self._steps) + stretch.task.index)
         return closing
 
-    def races(self, noted: Sequence[Noted]) -> set[int]:
-        """Return the sites of races, going through the run in time."""
+    def races(self, noted: Sequence[Noted], changed: set[Place]) -> set[int]:
+        """Return the sites of races on what is changed, going through the run in time."""
         found: set[int] = set()
         step = 0
         for number, places in enumerate(noted):
@@ -188,6 +180,8 @@ class _Order:
             task, closing = stretch.task.index, self._closing[number]
             before = self._before.get(task, 0)
             for place, here in places.items():
+                if place not in changed:
+                    continue
                 pasts = self._pasts.setdefault(place, {})
                 for other, past in pasts.items():
                     if other != task and not before >> past[-1][0] & 1:

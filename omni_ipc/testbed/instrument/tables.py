@@ -17,6 +17,8 @@ class Effect(enum.Enum):
     READ = "reads all items"
     WRITE = "changes any items"
 
+    __hash__ = object.__hash__  # that of enumerations is slow, and this is a part of keys
+
     @property
     def writes(self) -> bool:
         return self in (Effect.KEY_WRITE, Effect.KEY_DELETE, Effect.WRITE)
