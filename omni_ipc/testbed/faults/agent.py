@@ -31,12 +31,9 @@ class Agent(Task):
         action: in traces: "fault.kill(worker)".
         possible: tells whether it can happen now.
         act: lets it happen, and notes in the kernel what it reads and writes.
-
-    Attributes:
-        offered: whether a strategy could have chosen it.
     """
 
-    __slots__ = ("act", "offered")
+    __slots__ = ("act",)
 
     def __init__(
         self,
@@ -53,7 +50,6 @@ class Agent(Task):
         self.pending = Operation(action, None, _nothing, extra=fields)
         self.ready = possible
         self.act = act
-        self.offered = False
 
 
 def _nothing() -> None:

@@ -123,14 +123,8 @@ class FaultingKernel(Kernel):
 
     def enabled(self) -> list[Task]:
         enabled = [task for task in self.living if task.ready()]
-        possible = [agent for agent in self.agents if agent.ready()]
-        for agent in possible:
-            agent.offered = True
-        return enabled + possible
-
-    def waiting(self) -> list[tuple[int, int, int]]:
-        everything = (1 << len(self.identities)) - 1  # what an agent would have touched is not known before
-        return super().waiting() + [(agent.index, 0, everything) for agent in self.agents if agent.offered]
+        enabled += [agent for agent in self.agents if agent.ready()]
+        return enabled
 
     def next_task(self) -> Task:
         caller, last = self.current, self.last
