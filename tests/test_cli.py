@@ -219,13 +219,30 @@ def test_a_users_own_scenario_is_explored_saved_and_replayed(omni: Omni, mine: P
 
 def test_a_failure_that_only_a_weaker_memory_shows_is_replayed_under_it(omni: Omni, mine: Path) -> None:
     """The report and the trace say under which memory order they hold; the replay needs no option."""
-    assert "all 3 orders of conflicting steps (" in omni("explore", "mine.py:both").out
+    assert "all 3 orders of conflicting steps" in omni("explore", "mine.py:both").out
     ran = omni("explore", "mine.py:both", "--memory", "tso", "--save", ".")
     assert ran.code == 1
     assert "portfolio under TSO failed" in ran.out
     assert "words.flush" in ran.out
     assert omni("show", "mine.both.trace.json").out.startswith("mine.py:both: explored under TSO, ")
     assert omni("replay", "mine.both.trace.json").out.startswith("✗ mine.py:both: violated\n")
+
+
+def test_faults_are_given_by_name_and_replayed_from_the_trace(omni: Omni, mine: Path) -> None:
+    """A replay needs no option; what makes no sense as a fault is refused with what to write."""
+    mine.write_text(
+        "import queue, threading\n\n\ndef answer():\n    results = queue.Queue()\n"
+        "    worker = threading.Thread(target=lambda: results.put(1), name='worker')\n"
+        "    worker.start()\n    worker.join()\n    results.get()\n"
+    )
+    assert omni("explore", "mine.py:answer").code == 0
+    ran = omni("explore", "mine.py:answer", "--fault", "kill:worker", "--timers", "explored", "--save", ".")
+    assert ran.code == 1
+    assert "with timers,2, kill:worker failed" in ran.out
+    assert "fault.kill(worker)" in ran.out
+    assert omni("replay", "mine.answer.trace.json").out.startswith("✗ mine.py:answer: violated\n")
+    refused = omni("explore", "mine.py:answer", "--fault", "kill")
+    assert (refused.code, refused.err) == (2, "omni-ipc: 'kill': what does it befall? Write kill:NAME.\n")
 
 
 def test_a_trace_is_shown(omni: Omni, trace: Path) -> None:
