@@ -2,11 +2,13 @@
 
 Accesses are noted, for `races` to judge when the run is over: once for each stretch of a task between two of its steps.
 Those at sites where a race was found before are points, too; they are noted, because others may still race with them.
-While only one task lives, nothing is noted, because nobody could come in between.
+While only one task lives, and it has waited for the ends of all others, nothing is noted: nobody can come in between,
+and what others did came before.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from itertools import repeat
@@ -90,12 +92,12 @@ class Tracker:
         """Begin a stretch."""
         self._depth, self._task = kernel.depth, kernel.current
         self._notes, self._reached = {}, {}
-        if not kernel.over and self._task.index >= 0 and len(kernel.living) > 1:
+        if not kernel.over and self._task.index >= 0 and kernel.unjoined > 0:
             self._stretches.append(Stretch(self._task, self._depth, self._notes, self._reached))
 
     def _pause(self, kernel: Kernel, site: int, value: object, arguments: tuple[Any, ...]) -> None:
         """Let others run before an access."""
-        if len(kernel.living) < 2 or kernel.over or kernel.current.index < 0 or self._points is None:
+        if kernel.unjoined < 1 or kernel.over or kernel.current.index < 0 or self._points is None:
             return
         self._points.pause(kernel, site, value, arguments)
         if kernel.depth != self._depth or kernel.current is not self._task:
@@ -178,15 +180,18 @@ class Tracker:
         self._use(site, others[0], (*others[1:], last))
         return last
 
-    def touch_packed(self, site: int, function: Any, *arguments: Any) -> tuple[Any, ...]:
-        """Announce a call, for `operator.call`."""
+    def touch_packed(self, site: int, function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        """Announce a call, whatever its arguments are, and return what makes it."""
+        if not callable(function):
+            return function  # which tells so when it is called
+        values = (*arguments, *keywords.values())
         if SITES[site].kind is Kind.METHOD:
-            self._use(site, getattr(function, "__self__", None), arguments)
+            self._use(site, getattr(function, "__self__", None), values)
         elif SITES[site].kind is Kind.BY_NAME and arguments:
-            self._use(site, arguments[0], arguments[1:])
+            self._use(site, arguments[0], values[1:])
         else:
-            self._pass(site, function, arguments)
-        return function, *arguments
+            self._pass(site, function, values)
+        return functools.partial(function, *arguments, **keywords)
 
     def _use(self, site: int, value: Any, arguments: tuple[Any, ...]) -> None:
         kernel = self._kernel
@@ -283,7 +288,7 @@ _SECOND = operator.itemgetter(1)
 
 def hooks_of(tracker: Tracker) -> dict[str, Callable[..., Any]]:
     """Return what rewritten code calls, by the name that it has there."""
-    special = {"getitem": operator.getitem, "setitem": operator.setitem, "apply": operator.call}
+    special = {"getitem": operator.getitem, "setitem": operator.setitem}
     found: dict[str, Any] = {name: getattr(operator, name) for name in GROWS} | special
     found |= {name: getattr(tracker, name) for name in HOOKS if name not in found}
     return {hook_name(name): function for name, function in found.items()}

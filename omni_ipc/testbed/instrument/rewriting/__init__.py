@@ -5,6 +5,7 @@ The access itself stays as it is, so errors, tracebacks, properties, ``super()``
     self.total            touch(7, self).total
     self.items[key]       touch_item(9, touch(8, self).items, key)[key]
     queue.append(f(x))    queue.append(touch_last(11, queue, f(x)))
+    f(x())(y(), z())      touch_packed(12, f(x()), y(), z())()
     self.total += n       touch(13, self).total = iadd(touch(12, self).total, n)
     count                 touch_global(14) and count
     [1, 2]                new([1, 2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.accesses import Accesses
-from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold, nothing, starred
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold, nothing
 from omni_ipc.testbed.instrument.sites import Kind
 from omni_ipc.testbed.instrument.tables import BY_NAME, MAKERS, OBLIVIOUS
 
@@ -98,10 +98,9 @@ class Invocations(Accesses):
 
     def _packed(self, node: ast.Call, site: ast.Constant) -> ast.expr:
         """Announce a call whatever its arguments are."""
-        arguments = [self.visited(argument) for argument in node.args]
-        called = hook("apply", starred(hook("touch_packed", site, node.func, *arguments, at=node)), at=node)
-        called.keywords = [self.visit(keyword) for keyword in node.keywords]
-        return called
+        packed = hook("touch_packed", site, node.func, *(self.visited(argument) for argument in node.args), at=node)
+        packed.keywords = [self.visit(keyword) for keyword in node.keywords]
+        return ast.copy_location(ast.Call(packed, [], []), node)
 
 
 def _values(node: ast.Call) -> list[ast.expr]:

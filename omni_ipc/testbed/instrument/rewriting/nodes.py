@@ -20,7 +20,7 @@ HOOKS = (
     "touch_last",  # (site, obj, last argument, *other arguments) -> last argument
     "touch_passed",  # (site, function, last argument, *other arguments) -> last argument
     "touch_named",  # (site, last argument, *other arguments) -> last argument
-    "touch_packed",  # (site, function, *arguments) -> (function, *arguments)
+    "touch_packed",  # (site, function, *arguments, **keywords) -> all of it, to be called with nothing
     "touch_steps",  # (site, iterable) -> iterable
     "touch_global",  # (site) -> True
     "store_global",  # (site, value) -> value
@@ -30,7 +30,6 @@ HOOKS = (
     "new",  # (object) -> object
     "getitem",
     "setitem",
-    "apply",
     *GROWS,
 )
 """Each is known to rewritten code as ``__omni_NAME__``: so it is not mangled in classes."""
