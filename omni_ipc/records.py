@@ -153,7 +153,7 @@ class Cause(msgspec.Struct, frozen=True):
     """Two steps of different tasks, on something that both use: in the other order, it did not fail."""
 
     first: int  # index of the step
-    second: int
+    second: int  # of `Trace.pending`, if it is not below the number of steps
     target: str
 
 
@@ -175,6 +175,7 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
     strategy: str | None = None  # that found it: "random walk, seed 7"
     schedule: int | None = None  # its number among those that the strategy ran
     faults: tuple[str, ...] = ()  # that were possible in it: "kill:worker", "timers"
+    pending: tuple[Step, ...] = ()  # what each living task would have done next when it failed
     causes: tuple[Cause, ...] = ()  # of the failure, found by experiment
 
     def save(self, path: Path) -> Path:

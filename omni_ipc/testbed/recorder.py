@@ -40,7 +40,7 @@ class Recorder:
         self._locations = Locations()
         self._steps: list[Step] = []
         self._values: list[Mapping[int, str]] = [{}]  # that were left behind, by bit: item k + 1 by step k
-        self._awaited: dict[int, set[int]] = defaultdict(set)  # who was to use what next, at the end
+        self._pending: list[tuple[int, Step, int, int]] = []  # at the end: by whom, and what it would read and write
         self._is_settled = False
         self._before: Task | None = None
         self._now = 0.0
@@ -77,36 +77,46 @@ class Recorder:
         if self._steps:
             self._values.append(self._show(len(self._steps)))
         for task in self._kernel.living:
-            if task.pending is not None and not isinstance(task, Drain):
-                self._locations.meet_all(task.pending)
-                for bit in bits_of(task.pending.reads | task.pending.writes):
-                    self._awaited[bit].add(task.index)
+            operation = task.pending
+            if operation is not None and not isinstance(task, Drain):
+                self._locations.meet_all(operation)
+                self._pending.append((task.index, describe_step(task, place(task)), operation.reads, operation.writes))
 
     def steps(self, order: Sequence[int]) -> tuple[Step, ...]:
         """Return the steps that were taken."""
+        return self._with_accesses(order)[: len(order)]
+
+    def pending(self, order: Sequence[int]) -> tuple[tuple[int, Step], ...]:
+        """Return what living tasks, by index, would have done next at the end."""
+        steps = self._with_accesses(order)[len(order) :]
+        return tuple((index, step) for (index, *_), step in zip(self._pending, steps, strict=True))
+
+    def _with_accesses(self, order: Sequence[int]) -> tuple[Step, ...]:
+        steps = [*self._steps[: len(order)], *(step for _, step, _, _ in self._pending)]
         accesses: dict[int, dict[str, Access]] = defaultdict(dict)
-        for name, bits, column in self._locations.groups(self._contended(order), self._kernel.tasks):
+        for name, bits, column in self._locations.groups(self._contended(steps, len(order)), self._kernel.tasks):
             for index, writes in column:
-                value = next(filter(None, map(self._values[index + 1].get, bits)), None)
+                values = self._values[index + 1] if index < len(order) else {}
+                value = next(filter(None, map(values.get, bits)), None)
                 known = accesses[index].get(name, Access(name))  # several bits may be parts of one thing
                 accesses[index][name] = Access(name, known.writes or writes, known.value or value)
         return tuple(
-            msgspec.structs.replace(step, accesses=tuple(accesses[index].values()))
-            for index, step in enumerate(self._steps[: len(order)])
+            msgspec.structs.replace(step, accesses=tuple(accesses[index].values())) for index, step in enumerate(steps)
         )
 
-    def _contended(self, order: Sequence[int]) -> dict[int, Column]:
+    def _contended(self, steps: Sequence[Step], taken: int) -> dict[int, Column]:
         """Give the locations that more than one task uses and at least one changes, with the steps that do."""
         kernel = self._kernel
+        logs = list(zip(kernel.read_log[1:], kernel.write_log[1:], strict=True))[:taken]
+        uses = [*logs, *[(0, 0)] * (taken - len(logs)), *((reads, writes) for _, _, reads, writes in self._pending)]
         columns: dict[int, list[tuple[int, bool]]] = defaultdict(list)
-        for index, (reads, writes) in enumerate(zip(kernel.read_log[1:], kernel.write_log[1:], strict=True)):
-            if index < len(order):
-                for bit in bits_of(reads | writes):
-                    columns[bit].append((index, bool(writes & bit)))
+        for index, (reads, writes) in enumerate(uses):
+            for bit in bits_of(reads | writes):
+                columns[bit].append((index, bool(writes & bit)))
         return {
             bit: tuple(column)
             for bit, column in columns.items()
-            if any(writes for _, writes in column) and len({order[k] for k, _ in column} | self._awaited[bit]) > 1
+            if any(writes for _, writes in column) and len({steps[index].task for index, _ in column}) > 1
         }
 
     def _show(self, item: int) -> dict[int, str]:

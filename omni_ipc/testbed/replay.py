@@ -133,4 +133,5 @@ def _trace(runner: Runner, trace: Trace, run: Run) -> Trace:
     """Return the trace of a run of the same scenario."""
     steps = steps_worth_keeping(run)
     causes = trace.causes if steps == trace.steps else find_causes(runner, run)
-    return msgspec.structs.replace(trace, steps=steps, failure=run.failure, causes=causes)
+    pending = tuple(step for _, step in run.pending)
+    return msgspec.structs.replace(trace, steps=steps, pending=pending, failure=run.failure, causes=causes)

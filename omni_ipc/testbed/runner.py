@@ -147,6 +147,7 @@ class Runner:
             jumps=kernel.jumps,
             waiting=waiting,
             steps=recorder.steps(order) if recorder is not None else (),
+            pending=recorder.pending(order) if recorder is not None else (),
         )
 
     def run(self, chooser: Chooser, prefix: Sequence[int] = (), *, record: bool = False) -> Run:

@@ -45,6 +45,7 @@ def trace_of(
         faults=tuple(faults),
         strategy=strategy,
         schedule=schedule,
+        pending=tuple(step for _, step in run.pending),
         causes=tuple(causes),
     )
 

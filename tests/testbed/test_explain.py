@@ -203,3 +203,31 @@ def test_accesses_that_race_in_the_failing_schedule_are_steps_of_its_trace() -> 
     assert "'alice' read a Counter.value (0, test_explain.py:" in story
     assert "before 'bob' set a Counter.value to 1 (test_explain.py:" in story
     assert replay(scenario, report.trace).failure == report.failure
+
+
+def test_a_step_that_was_yet_to_come_may_be_a_cause() -> None:
+    """Used before it was made; and what cannot come the other way round, a take before the put, is no cause."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        box, queue = Counter(), rt.queue()
+        rt.watch(box, None, "Box")
+
+        def produce() -> None:
+            queue.put("ready")
+            box.value = 1
+
+        def consume() -> None:
+            queue.get()
+            assert box.value == 1, "too early"
+
+        and_join(rt, produce, consume)
+
+    explanation = explained(scenario)
+    (cause,) = explanation.trace.causes
+    assert cause.target == "Box.value"
+    assert cause.second >= len(explanation.trace.steps)
+    first, moral, _ = explanation.story
+    assert first.startswith("'b' read Box.value (0, test_explain.py:")
+    assert "before 'a' set Box.value" in first
+    assert first.endswith(", which it had yet to do.")
+    assert moral == "The other way round, it does not fail."

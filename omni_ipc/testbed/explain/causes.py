@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from omni_ipc.records import Cause
+from omni_ipc.records import Cause, FailureKind, Step
 from omni_ipc.testbed.explain.conflicts import History, orders
 from omni_ipc.testbed.runner import Runner
 from omni_ipc.testbed.strategies.base import Run
@@ -23,26 +23,31 @@ _MOST_CAUSES = 3  # more explain less
 
 
 def find_causes(runner: Runner, run: Run) -> tuple[Cause, ...]:
-    """Find the causes of the failure of a recorded run, by their first steps; none if none was found."""
+    """Find the causes of the failure of a recorded run, by their first steps; none if none was found.
+
+    What a task would have done next counts as its step, but for deadlocks: there, all next steps are in the cycle.
+    """
     if run.failure is None:
         return ()
+    pending = () if run.failure.kind is FailureKind.DEADLOCK else run.pending
+    order = [*run.order, *(index for index, _ in pending)]
     causes: list[Cause] = []
-    for number, candidate in enumerate(_candidates(run)):
+    for number, candidate in enumerate(_candidates((*run.steps, *(step for _, step in pending)), len(run.steps))):
         if number == _MOST_RUNS or len(causes) == _MOST_CAUSES:
             break
         if causes and orders(candidate.target) and not orders(causes[0].target):
             break  # what is on data says more
-        other = runner.run(Sequenced(_held_up(run.order, candidate)))
-        if other.failure is None and _turned_round(run.order, other.order, candidate):
+        other = runner.run(Sequenced(_held_up(order, candidate)))
+        if other.failure is None and _turned_round(order, other.order, candidate):
             causes.append(candidate)
     return tuple(sorted(causes, key=lambda cause: (cause.first, cause.second)))
 
 
-def _candidates(run: Run) -> Iterator[Cause]:
-    """Give the conflicts of a run, one for each pair of steps."""
-    releases = {index for index, step in enumerate(run.steps) if step.action.endswith(".release")}
+def _candidates(steps: Sequence[Step], taken: int) -> Iterator[Cause]:
+    """Give the conflicts between steps, one for each pair, of which the first was taken."""
+    releases = {index for index, step in enumerate(steps) if step.action.endswith(".release")}
     found = sorted(
-        (cause for cause in _conflicts(run) if not releases & {cause.first, cause.second}),
+        (cause for cause in _conflicts(steps) if cause.first < taken and not releases & {cause.first, cause.second}),
         key=lambda cause: (orders(cause.target), cause.second - cause.first, cause.second, cause.target),
     )
     seen: set[tuple[int, int]] = set()
@@ -53,12 +58,12 @@ def _candidates(run: Run) -> Iterator[Cause]:
             yield cause
 
 
-def _conflicts(run: Run) -> Iterator[Cause]:
+def _conflicts(steps: Sequence[Step]) -> Iterator[Cause]:
     """Give the conflicts since the second one's task wrote last: on data with the nearest step, on locks with all.
 
     An acquisition races with an earlier one, however often the lock was released and taken in between.
     """
-    for target, uses in History(run.steps).uses.items():
+    for target, uses in History(steps).uses.items():
         is_order = orders(target)
         for place, second in enumerate(uses):
             met: set[tuple[str, bool]] = set()

@@ -65,7 +65,8 @@ def _telling(uses: Sequence[Use], last: int) -> Iterator[Use]:
 
 
 def _core(trace: Trace, history: History) -> set[int]:
-    core = {index for cause in trace.causes for index in (cause.first, cause.second)} | _ends(trace)
+    causes = {index for cause in trace.causes for index in (cause.first, cause.second)}
+    core = {index for index in causes if index < len(trace.steps)} | _ends(trace)
     for wait in _waits(trace):
         for target in set(wait.split()) & history.uses.keys():
             core |= {use.at for use in history.uses[target][-1:]}

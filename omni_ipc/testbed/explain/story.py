@@ -26,14 +26,15 @@ def tell(trace: Trace, history: History) -> tuple[str, ...]:
         for number, step in enumerate(trace.steps, start=1)
         if step.action.startswith("fault.")
     ]
-    causes = [_cause(trace.steps, cause) for cause in trace.causes]
+    causes = [_cause((*trace.steps, *trace.pending), cause, len(trace.steps)) for cause in trace.causes]
     end = list(_end(trace, history, trace.failure)) if trace.failure is not None else []
     return (*faults, *causes, *_MORALS[len(causes)], *end)
 
 
-def _cause(steps: Sequence[Step], cause: Cause) -> str:
+def _cause(steps: Sequence[Step], cause: Cause, taken: int) -> str:
     target = None if orders(cause.target) else cause.target  # who holds a lock is told by the verb
-    return f"{did(steps[cause.first], target)} before {did(steps[cause.second], target)}."
+    yet = ", which it had yet to do" if cause.second >= taken else ""
+    return f"{did(steps[cause.first], target)} before {did(steps[cause.second], target)}{yet}."
 
 
 def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:

@@ -27,6 +27,7 @@ class Run:
         waiting: operations that were announced and not performed: the task's index, what they read and write.
         curtailed: bounds that left out some of its continuations, in words.
         steps: the same as ``order`` in words, if the run was recorded.
+        pending: what living tasks, by index, had announced at the end, if the run was recorded.
     """
 
     order: list[int]
@@ -38,6 +39,7 @@ class Run:
     pruned: bool
     quiet_since: int
     steps: tuple[Step, ...] = ()
+    pending: tuple[tuple[int, Step], ...] = ()
     curtailed: frozenset[str] = frozenset()
     births: dict[int, int] = dataclasses.field(default_factory=dict)
     jumps: list[int] = dataclasses.field(default_factory=list)
