@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -13,7 +13,7 @@ from omni_ipc.testbed.failures import shape
 from omni_ipc.testbed.runner import Runner
 from omni_ipc.testbed.strategies import STRATEGIES
 
-SEEDS = range(25, 45)
+SEEDS = (*range(14), 27, 35, 44, 58)  # the last four need each bit that is noted
 BRUTE_RUNS = 500  # programs that have more schedules are left out
 
 Program = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
@@ -161,7 +161,7 @@ def test_what_the_reduction_leaves_out_makes_no_difference_in_many_programs() ->
     assert compare(range(1_000)) >= 500
 
 
-def compare(seeds: range) -> int:
+def compare(seeds: Iterable[int]) -> int:
     """Hold the reduced searches against brute force, and count the programs small enough for it."""
     compared = 0
     for seed in seeds:

@@ -263,3 +263,20 @@ def test_a_lock_of_asyncio_that_two_loops_share_is_found(shared: bool) -> None:
         found(scenario, FailureKind.LOST_WAKEUP, "main waits in Lock.acquire at test_finds.py")
     else:
         holds(scenario)
+
+
+def test_a_timer_of_the_loop_races_with_the_result_if_timers_are_explored() -> None:
+    """In virtual time computing takes none; explored, a timeout may come before the answer of a thread."""
+
+    async def main() -> str:
+        try:
+            return await asyncio.wait_for(asyncio.to_thread(lambda: "answer"), 1)
+        except TimeoutError:
+            return "timeout"
+
+    def scenario() -> str:
+        return asyncio.run(main())
+
+    assert set(explore(scenario, strategy="random", runs=200).outcomes) == {"'answer'"}
+    report = explore(scenario, strategy="random", runs=200, timers="explored")
+    assert set(report.outcomes) == {"'answer'", "'timeout'"}

@@ -40,7 +40,7 @@ def test_an_exception_that_nobody_takes_is_found_at_the_end_of_the_run() -> None
         kept[:] = [asyncio.create_task(fails())]
         await asyncio.sleep(1)
 
-    found(run(main), FailureKind.EXCEPTION, "nobody took the exception of Task-2 fails: ValueError")
+    assert found(run(main), FailureKind.EXCEPTION, "nobody took the exception of Task-2 fails: ValueError")
 
 
 def test_an_exception_that_is_taken_late_is_none() -> None:
@@ -62,7 +62,7 @@ def test_a_future_whose_exception_nobody_takes_is_found() -> None:
         future = asyncio.get_running_loop().create_future()
         future.set_exception(ValueError("unheard"))
 
-    found(run(main), FailureKind.EXCEPTION, "nobody took the exception of a future: ValueError: unheard")
+    assert found(run(main), FailureKind.EXCEPTION, "nobody took the exception of a future: ValueError: unheard")
 
 
 def test_a_task_that_is_lost_while_it_waits_is_found() -> None:
@@ -82,7 +82,7 @@ def test_a_task_that_is_lost_while_it_waits_is_found() -> None:
         loop.run_until_complete(main())
         loop.close()
 
-    found(scenario, FailureKind.LEAK, "Task-2 wait at test_oracles.py")
+    assert found(scenario, FailureKind.LEAK, "Task-2 wait at test_oracles.py")
 
 
 def test_a_task_left_over_by_a_loop_is_found() -> None:
@@ -95,7 +95,7 @@ def test_a_task_left_over_by_a_loop_is_found() -> None:
         loop.close()
         assert not tasks[0].done()
 
-    found(scenario, FailureKind.LEAK, "one sleep was still waiting when all was over")
+    assert found(scenario, FailureKind.LEAK, "one sleep was still waiting when all was over")
 
 
 def test_a_callback_that_raises_is_found() -> None:
@@ -183,7 +183,7 @@ def test_who_waits_beside_a_heartbeat_is_found() -> None:
         thread.start()
         event.wait()
 
-    found(scenario, FailureKind.LOST_WAKEUP, "'main' waits for event1")
+    assert found(scenario, FailureKind.LOST_WAKEUP, "'main' waits for event1")
 
 
 def test_many_timers_are_no_standstill() -> None:
