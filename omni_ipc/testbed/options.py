@@ -8,10 +8,10 @@ import msgspec
 
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import MemoryOrder
+from omni_ipc.testbed.budget import Budget, Subject
 from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.faults.names import Timers
 from omni_ipc.testbed.runner import Runner, Scenario
-from omni_ipc.testbed.search import Budget, Subject
 from omni_ipc.testbed.strategies import STRATEGIES, Strategy, share_of
 
 

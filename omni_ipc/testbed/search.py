@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from omni_ipc.errors import Inconclusive
-from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
+from omni_ipc.records import Failure, Report, Trace, Verdict
+from omni_ipc.testbed.budget import Budget, Subject
+from omni_ipc.testbed.confirming import confirmed, sharpened
 from omni_ipc.testbed.explain.causes import find_causes
-from omni_ipc.testbed.failures import shape, unrepeatable
 from omni_ipc.testbed.oracles.leftovers import Leftovers
 from omni_ipc.testbed.oracles.muting import Muted
-from omni_ipc.testbed.repairing import follow_repairing
 from omni_ipc.testbed.runner import Runner
-from omni_ipc.testbed.shrink import shrink_order
 from omni_ipc.testbed.strategies.base import Run, Strategy
 from omni_ipc.testbed.tally import Progress, Tally
 from omni_ipc.testbed.traces import trace_of
@@ -23,47 +21,6 @@ _PROGRESS_EVERY_S = 0.2
 _ALONE = (
     "Only one task ran, so there was nothing to interleave. Let the scenario start threads, or tasks of its runtime."
 )
-_SHARPENINGS = 3  # of a failure's trace: with more steps, more may race
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Subject:
-    """What is explored, in words.
-
-    Args:
-        defect: that the scenario was given.
-        faults: that may happen in it.
-    """
-
-    scenario: str
-    defect: str | None = None
-    memory: MemoryOrder = MemoryOrder.SC
-    faults: tuple[str, ...] = ()
-
-    def under(self) -> str:
-        """Say what world it is explored in, unless it is the plain one."""
-        memory = f" under {self.memory.in_words}" if self.memory is not MemoryOrder.SC else ""
-        return memory + (f" with {', '.join(self.faults)}" if self.faults else "")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Budget:
-    """What may be spent: so many schedules in all, so many seconds of this process; None is no limit."""
-
-    runs: int | None = None
-    seconds: float | None = None
-
-    def is_spent(self, tally: Tally) -> bool:
-        """Tell whether nothing is left; at least one schedule is always run."""
-        if self.runs is not None and tally.schedules >= self.runs:
-            return True
-        return self.seconds is not None and tally.schedules > 0 and tally.elapsed_s >= self.seconds
-
-    def told(self, tally: Tally) -> str:
-        """Say which limit was met."""
-        if self.runs is not None and tally.schedules >= self.runs:
-            return f"runs was {self.runs:,}"
-        return f"seconds was {self.seconds:g}" if self.seconds is not None else ""
 
 
 class Search:
@@ -156,14 +113,19 @@ class Search:
     def _leave_nothing_out(self) -> None:
         self._is_complete = True
         self.strategy = self.strategy.unreduced()
-        self.strategy.allot(self._budget.runs, self._budget.seconds)
+        self._allot()
+
+    def _allot(self) -> None:
+        seconds = self._budget.seconds
+        left_s = None if seconds is None else max(seconds - self.tally.elapsed_s, 0.0)
+        self.strategy.allot(self._budget.runs, left_s)
 
     def _begins_anew(self) -> bool:
         """Begin anew if the last run has shown that the strategy was blind to something, and tell whether it has."""
         before = self.strategy
         if self.runner.refine():
             self.strategy = self._make_strategy()
-            self.strategy.allot(self._budget.runs, self._budget.seconds)
+            self._allot()
         if self.strategy.reduces and self.runner.sharing:
             self._leave_nothing_out()
         if self.strategy is before:
@@ -194,30 +156,10 @@ class Search:
     def _explain(self, run: Run, failure: Failure) -> Report:
         """Confirm a failure by running its schedule twice more, and shrink it."""
         self._searched_s = self.tally.earlier_s + self.tally.elapsed_s
-        first, second = self.runner.record(run.order), self.runner.record(run.order)
-        if first.failure is None or first.failure != second.failure or shape(first.failure) != shape(failure):
-            raise unrepeatable(
-                f"a schedule failed ({failure}), and run again it came to {first.failure or 'a good end'}, "
-                f"and then to {second.failure or 'a good end'}"
-            )
-        trace = self._sharpened(shrink_order(self.runner, run.order, failure))
+        order = confirmed(self.runner, run.order, failure)
+        trace = sharpened(self.runner, order, self._trace)
         number = f"schedule {self.tally.schedules:,} of {self.strategy.name}{self._subject.under()}"
         return self._report(Verdict.VIOLATED, f"{number} failed: {trace.failure}", trace)
-
-    def _sharpened(self, order: Sequence[int]) -> Trace:
-        """Make the trace of a failure, with all accesses that race in it as steps, as far as it still fails then."""
-        trace = self._trace(order)
-        instrumentation = self.runner.instrumentation
-        for _ in range(_SHARPENINGS if instrumentation is not None else 0):
-            failed = self.runner.record(order)
-            if instrumentation is None or failed.failure is None or not instrumentation.refine():
-                break
-            again = follow_repairing(self.runner, trace, {}).run
-            if again.failure is None or shape(again.failure) != shape(failed.failure):
-                break
-            order = shrink_order(self.runner, again.order, again.failure)
-            trace = self._trace(order)
-        return trace
 
     def _notes(self) -> tuple[str, ...]:
         alone = self.tally.most_tasks == 1 and self.tally.schedules > 0
