@@ -14,8 +14,11 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.tasks import Task
 
 _PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None)})
+
+_LIBRARY = ("builtins", "collections")
 
 
 class Name(NamedTuple):
@@ -35,7 +38,7 @@ class Names:
 
     def __init__(self) -> None:
         self._lasting: dict[int, tuple[object, Name]] = {}
-        self._made: dict[int, tuple[object, int, int]] = {}
+        self._made: dict[int, tuple[object, Task, int]] = {}
 
     def begin(self) -> None:
         """Forget the objects of the run before."""
@@ -50,13 +53,14 @@ class Names:
         if id(value) not in self._made:
             maker = kernel.current
             maker.made += 1
-            self._made[id(value)] = (value, maker.key, maker.made)
+            self._made[id(value)] = value, maker, maker.made
 
     def of(self, value: object) -> Name:
         """Return the name of an object."""
         made = self._made.get(id(value))
         if made is not None:
-            return Name((made[1], made[2]), type(value).__name__)
+            _, maker, number = made
+            return Name((maker.key, number), _text(value, maker, number))
         lasting = self._lasting.get(id(value))
         if lasting is not None:
             return lasting[1]
@@ -76,6 +80,14 @@ class Names:
         if isinstance(value, enum.Enum):
             return (kind.__qualname__, value.name)
         return self.of(value).key
+
+
+def _text(value: object, maker: Task, number: int) -> str:
+    """Call an object by its class; a container, of which there are many, also by its maker and number."""
+    kind = type(value)
+    if kind.__module__ not in _LIBRARY:
+        return kind.__name__
+    return f"{maker.name}.{kind.__name__}{number}" if maker.index > 0 else f"{kind.__name__}{number}"
 
 
 def is_plain(key: object) -> bool:

@@ -1,0 +1,1 @@
+"""Released packages as they are: known faults of theirs with threads are found, and correct uses hold."""
