@@ -36,10 +36,11 @@ def found(scenario: Callable[[], object], kind: FailureKind, text: str) -> Repor
     return report
 
 
-def holds(scenario: Callable[[], object]) -> None:
+def holds(scenario: Callable[[], object]) -> Report:
     """Explore all schedules."""
     report = explore(scenario, runs=20_000)
     assert report.verdict is Verdict.HOLDS, report.reason
+    return report
 
 
 def in_thread(fn: Callable[..., object], *args: object) -> threading.Thread:

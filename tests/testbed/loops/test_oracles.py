@@ -52,7 +52,7 @@ def test_an_exception_that_is_taken_late_is_none() -> None:
         with pytest.raises(ValueError, match="nobody"):
             await task
 
-    holds(run(main))
+    assert holds(run(main))
 
 
 def test_a_future_whose_exception_nobody_takes_is_found() -> None:
@@ -224,4 +224,4 @@ def test_a_coroutine_that_polls_gets_what_it_polls_for() -> None:
             await asyncio.sleep(0)
         thread.join()
 
-    holds(run(main))
+    assert holds(run(main))
