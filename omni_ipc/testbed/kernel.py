@@ -353,11 +353,11 @@ class Kernel:
         return self.outside.switch
 
     def task_raised(self, task: Task, error: BaseException) -> None:
-        """Note what a task raised; it ends the run."""
-        self.over = True
+        """Note what a task raised; it ends the run, unless that is over, and only its cleaning up went wrong."""
+        was_over, self.over = self.over, True
         if isinstance(error, (KeyboardInterrupt, Inconclusive)):
             self.escape = self.escape or error
-        elif self.failure is None and self.escape is None:
+        elif self.failure is None and self.escape is None and not was_over:
             self.failure = describe_error(task, error)
 
     def end(self, failure: Failure | None = None) -> NoReturn:
