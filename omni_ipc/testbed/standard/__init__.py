@@ -2,8 +2,10 @@
 
 redirects.py                which names are redirected, and to what
 redirecting.py  doors.py    how: functions, classes written in Python, and other classes
+sealed.py                   methods of classes written in C: what was made before a run is told
 world.py                    which run is on, and who asks
-threads.py  local.py        threads, who the current one is, and what each has for itself
+threads.py  life.py         threads, and the tasks that they are
+current.py  local.py        who the current one is, and what each has for itself
 executor.py  waiting.py     concurrent.futures
 clock.py                    time
 kept.py                     what modules make when they are imported, fresh for each run

@@ -20,7 +20,7 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.future import ControlledFuture
 from omni_ipc.testbed.operations import Operation
-from omni_ipc.testbed.standard import threads
+from omni_ipc.testbed.standard import current, life
 from omni_ipc.testbed.standard.world import WORLD, asks, running
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.where import locate
@@ -41,7 +41,7 @@ def initialize(original: Method) -> Method:
         if kernel is not None and asks(sys._getframe(1)):
             self._workers = Workers(kernel, self)
             if self._thread_name_prefix.startswith("ThreadPoolExecutor-"):
-                self._thread_name_prefix = threads.name_new(kernel, "ThreadPoolExecutor-%d")
+                self._thread_name_prefix = current.name_new(kernel, "ThreadPoolExecutor-%d")
 
     return __init__
 
@@ -132,7 +132,7 @@ class Workers(Controlled):
         self._work.append((future, fn, args, options))
         if self._idle < len(self._work) and len(self._threads) < self._executor._max_workers:
             name = f"{self._executor._thread_name_prefix}_{len(self._threads)}"
-            self._threads.append(threads.spawn(self.kernel, self._serve, name))
+            self._threads.append(life.spawn(self.kernel, self._serve, name))
         return future
 
     def _stop(self, cancel_futures: bool) -> list[Work]:

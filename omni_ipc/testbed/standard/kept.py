@@ -8,7 +8,7 @@ from typing import Any
 
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.standard.threads import Life
+from omni_ipc.testbed.standard.life import Life
 from omni_ipc.testbed.standard.world import WORLD, running
 from omni_ipc.testbed.strategies.default import DefaultOrder
 from omni_ipc.testbed.tasks import Pool

@@ -22,7 +22,7 @@ from omni_ipc.testbed.objects.queue import ControlledLifoQueue, ControlledPriori
 from omni_ipc.testbed.objects.rlock import ControlledRLock
 from omni_ipc.testbed.objects.semaphore import ControlledBoundedSemaphore, ControlledSemaphore
 from omni_ipc.testbed.objects.simple_queue import ControlledSimpleQueue
-from omni_ipc.testbed.standard import clock, executor, local, threads, waiting
+from omni_ipc.testbed.standard import clock, current, executor, local, threads, waiting
 from omni_ipc.testbed.standard.doors import Door
 from omni_ipc.testbed.standard.redirecting import Redirect, answers, calls, makers, turns
 from omni_ipc.testbed.standard.sealed import tell_if_real
@@ -76,11 +76,11 @@ REDIRECTS: tuple[Redirect, ...] = (
     Redirect(threading.Thread, "is_alive", threads.is_alive),
     Redirect(threading.Thread, "__hash__", threads.number),
     Redirect(threading.Thread, "__repr__", threads.represent),
-    *answers(threading, get_ident=threads.identify_current, get_native_id=threads.identify_current),
-    *answers(threading, current_thread=threads.current, main_thread=threads.main, _newname=threads.name_new),
-    *answers(threading, enumerate=threads.living, active_count=threads.count),
-    *answers(_thread, get_ident=threads.identify_current, get_native_id=threads.identify_current),
-    *answers(_threading_local, current_thread=threads.current),
+    *answers(threading, get_ident=current.identify_current, get_native_id=current.identify_current),
+    *answers(threading, current_thread=current.current, main_thread=current.main, _newname=current.name_new),
+    *answers(threading, enumerate=current.living, active_count=current.count),
+    *answers(_thread, get_ident=current.identify_current, get_native_id=current.identify_current),
+    *answers(_threading_local, current_thread=current.current),
     *calls(time, sleep=clock.sleep, clock_gettime=clock.clock_gettime, clock_gettime_ns=clock.clock_gettime_ns),
     *calls(time, monotonic=clock.look, perf_counter=clock.look, time=clock.read_wall),
     *calls(time, monotonic_ns=clock.read_ns, perf_counter_ns=clock.read_ns, time_ns=clock.read_wall_ns),

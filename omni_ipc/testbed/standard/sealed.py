@@ -22,7 +22,7 @@ from typing import Any
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.standard import clock, threads
+from omni_ipc.testbed.standard import clock, life
 from omni_ipc.testbed.standard.world import asks, running
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.where import is_stdlib, locate
@@ -101,7 +101,7 @@ def _user(frame: FrameType | None) -> FrameType | None:
         if _LOCKING.isdisjoint(PurePath(frame.f_code.co_filename).parts):
             return None
         frame = frame.f_back
-    return frame if frame is not None and (asks(frame) or frame.f_code.co_filename == threads.__file__) else None
+    return frame if frame is not None and (asks(frame) or frame.f_code.co_filename == life.__file__) else None
 
 
 def _tell(kernel: Kernel, title: str, frame: FrameType) -> None:

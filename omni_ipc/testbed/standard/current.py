@@ -1,0 +1,68 @@
+"""Who the current thread is, and who lives."""
+
+from __future__ import annotations
+
+import threading
+
+from omni_ipc.testbed.identity import COUNTED_THREADS
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.operations import Operation
+from omni_ipc.testbed.standard.life import Life, census, identify
+from omni_ipc.testbed.tasks import Task
+
+
+def identify_current(kernel: Kernel) -> int:
+    """Return the identifier of the current thread."""
+    return identify(kernel.current)
+
+
+def main(kernel: Kernel) -> threading.Thread:
+    """Return the thread of the scenario itself."""
+    return thread_of(kernel, kernel.tasks[0])
+
+
+def count(kernel: Kernel) -> int:
+    """Count the threads that live."""
+    return len(living(kernel))
+
+
+def current(kernel: Kernel) -> threading.Thread:
+    """Return the thread of the current task; one is made up for a task that no thread object stands for."""
+    return thread_of(kernel, kernel.current)
+
+
+def thread_of(kernel: Kernel, task: Task) -> threading.Thread:
+    """Return the thread object of a task."""
+    if task.thread is None:
+        kind = threading._MainThread if task is kernel.tasks[0] else threading.Thread  # type: ignore[attr-defined]
+        thread = threading.Thread.__new__(kind)
+        name = "MainThread" if task is kernel.tasks[0] else task.name
+        threading.Thread.__init__(thread, name=name, daemon=task.daemon)
+        life = Life.__new__(Life)
+        life.kernel, life.thread, life.task, life.bit = kernel, thread, task, task.bit
+        life.identity = task.key, 0
+        thread._started = life
+        thread._ident = thread._native_id = identify(task)
+        task.thread = thread
+    result: threading.Thread = task.thread
+    return result
+
+
+def name_new(kernel: Kernel, template: str) -> str:
+    """Number threads anew in each run."""
+    number = kernel.numbered[template] = kernel.numbered.get(template, 0) + 1
+    return template % number
+
+
+def living(kernel: Kernel) -> list[threading.Thread]:
+    """List the threads that live."""
+    if not kernel.identities.meet(COUNTED_THREADS):
+        return _living(kernel)
+    look = Operation("threading.enumerate", None, lambda: _living(kernel))
+    look.reads |= census(kernel)
+    listed: list[threading.Thread] = kernel.perform(look)
+    return listed
+
+
+def _living(kernel: Kernel) -> list[threading.Thread]:
+    return [thread_of(kernel, task) for task in kernel.living if task.carrier is not None]

@@ -1,0 +1,122 @@
+"""The life of a thread object: it begins as a task of the run instead of a thread of the process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from omni_ipc.records import Field
+from omni_ipc.testbed.identity import COUNTED_THREADS
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.standard.world import WORLD
+from omni_ipc.testbed.tasks import RunEnded, Task
+
+
+class Life:
+    """What becomes of a thread object in a run.
+
+    Attributes:
+        task: that runs it, once it was started.
+    """
+
+    def __init__(self, kernel: Kernel, thread: threading.Thread) -> None:
+        self.thread = thread
+        self.task: Task | None = None
+        self.adopt(kernel)
+        if kernel.keeps is not None:
+            kernel.keeps.append(self)
+
+    def adopt(self, kernel: Kernel) -> None:
+        """Belong to a run, as something new."""
+        self.kernel = kernel
+        maker, number = kernel.identify()
+        self.identity = maker.key, number
+        self.bit = kernel.identities[self.identity]
+        self.thread.__dict__.update(_ident=None, _is_stopped=False)
+
+    def is_set(self) -> bool:
+        """Tell whether it was started; without a point, as its class asks before all that it does."""
+        return self.task is not None
+
+    def has_ended(self) -> bool:
+        return self.task is not None and self.task.ended
+
+    def label(self) -> dict[str, Field]:
+        return {"thread": self.thread.name if self.task is None else self.task.name}
+
+    def shown(self) -> str:
+        return "not started" if self.task is None else "ended" if self.task.ended else "alive"
+
+    def blocked_on(self) -> str:
+        return f"the end of '{self.thread.name if self.task is None else self.task.name}'"
+
+    def holder(self) -> Task | None:
+        return self.task
+
+
+def identify(task: Task) -> int:
+    """Return the identifier of a thread: the same in each run."""
+    return task.index + 1
+
+
+def spawn(kernel: Kernel, target: Callable[[], object], name: str) -> threading.Thread:
+    """Start a thread within the step in progress."""
+    thread = threading.Thread(target=target, name=name, daemon=False)
+    life = Life(kernel, thread)
+    thread._started = life  # type: ignore[attr-defined]
+    launch(kernel, life)
+    return thread
+
+
+def launch(kernel: Kernel, life: Life) -> None:
+    """Start the task of a thread, in a step of the parent; it runs up to its own first point."""
+    if life.task is not None:
+        raise RuntimeError("threads can only be started once")
+    thread = life.thread
+    if kernel.starting is not None:
+        kernel.starting(*_given(thread))
+    kernel.writes |= census(kernel)
+    kernel.launch(_unused(kernel, thread.name), _run, (life,))
+
+
+def _given(thread: Any) -> tuple[Any, ...]:
+    """Return what a thread was given to run, and with what."""
+    if type(thread).run is not threading.Thread.run or thread._target is None:
+        return (thread.run,)
+    return (thread._target, *thread._args, *thread._kwargs.values())
+
+
+def census(kernel: Kernel) -> int:
+    """Return the bit of all that live, if anybody counts them."""
+    return kernel.identities[COUNTED_THREADS] if COUNTED_THREADS in kernel.identities.distinctions else 0
+
+
+def _unused(kernel: Kernel, name: str) -> str:
+    """Return a name that no other task of the run has."""
+    taken = {task.name for task in kernel.tasks}
+    if name not in taken:
+        return name
+    return next(f"{name}#{number}" for number in range(2, len(taken) + 2) if f"{name}#{number}" not in taken)
+
+
+def _run(life: Life) -> None:
+    """Be the body of a task that plays a thread."""
+    life.task = life.kernel.current
+    life.task.bit |= life.bit | census(life.kernel)
+    life.task.thread, life.task.daemon = life.thread, life.thread.daemon
+    life.thread._ident = life.thread._native_id = identify(life.task)  # type: ignore[attr-defined]
+    try:
+        life.thread.run()
+    except RunEnded:
+        raise
+    except BaseException as error:
+        if life.kernel.over:
+            raise
+        if threading.excepthook is WORLD.hook:
+            if isinstance(error, SystemExit):
+                return
+            raise
+        threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, life.thread)))
+    finally:
+        life.thread._is_stopped = True  # type: ignore[attr-defined]
