@@ -29,7 +29,7 @@ from omni_ipc.testbed.failures import (
 )
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.operations import Operation, Subject, always, never
-from omni_ipc.testbed.oracles.fairness import Recurrence, follow_fairly
+from omni_ipc.testbed.oracles.fairness import FIRST_LOOK, Recurrence, look_closer
 from omni_ipc.testbed.tasks import Group, Pool, RunEnded, Task
 
 _PATIENCE = 100  # how often a task that is told to end may go on before it is given up
@@ -91,7 +91,8 @@ class Kernel:
         self.pool = pool
         self.identities = identities
         self.clock = Clock()
-        self.limit = self.max_steps = limit
+        self.max_steps = limit
+        self.limit = min(limit, FIRST_LOOK)
         self.order = list(prefix)
         self.known = len(self.order)
         self.depth = 0
@@ -396,7 +397,7 @@ class Kernel:
         if not self.over:
             if self.escape is not None:
                 self.stop(self.escape)
-            follow_fairly(self)
+            look_closer(self)
             return
         task = self.current
         task.refusals += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from omni_ipc.records import Failure
+from omni_ipc.records import Failure, FailureKind
 from omni_ipc.testbed.failures import shape
 from omni_ipc.testbed.runner import Runner
 from omni_ipc.testbed.strategies.base import Run
@@ -14,6 +14,7 @@ from omni_ipc.testbed.strategies.default import Deviating, Deviations, Sequenced
 T = TypeVar("T")
 
 _STEPS = 200_000  # to take at most, in all runs together
+_RUNS_OF_A_LIVELOCK = 20  # each takes thousands of steps, of which a trace shows only the beginning
 _DEVIATION = 4  # a deviation from the default order costs a reader as much as so many steps
 
 
@@ -39,7 +40,7 @@ class _Shrinking:
     def __init__(self, runner: Runner, order: Sequence[int], failure: Failure) -> None:
         self._runner = runner
         self._shape = shape(failure)
-        self._left = _STEPS
+        self._left = _STEPS if failure.kind is not FailureKind.LIVELOCK else _RUNS_OF_A_LIVELOCK * len(order)
         chooser = Sequenced(order)
         self.best: Run = runner.run(chooser)
         self.made = chooser.made
