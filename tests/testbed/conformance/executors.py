@@ -132,7 +132,7 @@ def executor_has_no_more_workers_than_allowed() -> object:
         with lock:
             now += 1
             most = max(most, now)
-        time.sleep(0.005)
+        time.sleep(0.05)
         with lock:
             now -= 1
 
@@ -147,7 +147,7 @@ def executor_uses_a_worker_again() -> object:
         names = set()
         for _ in range(3):
             names.add(executor.submit(lambda: threading.current_thread().name).result())
-            time.sleep(0.005)
+            time.sleep(0.05)
     return len(names)
 
 

@@ -239,7 +239,7 @@ def wait_for_what_is_done_takes_any_condition() -> object:
 def as_completed_gives_them_in_order() -> object:
     futures = [Future[int]() for _ in range(3)]
     for number, future in enumerate(futures):
-        threading.Timer(0.01 * (3 - number), future.set_result, (number,)).start()
+        threading.Timer(0.06 * (3 - number), future.set_result, (number,)).start()
     return [future.result() for future in as_completed(futures)]
 
 

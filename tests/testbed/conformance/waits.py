@@ -108,7 +108,7 @@ def _woken_of_two(notify: Callable[[threading.Condition], object]) -> int:
     def wait() -> None:
         with condition:
             waiting.append(1)
-            if condition.wait(0.05):
+            if condition.wait(0.3):
                 woken.append(True)
 
     threads = _started(wait, wait)
@@ -237,7 +237,7 @@ def event_that_is_cleared_at_once_wakes_who_slept() -> object:
     event = threading.Event()
     woken: list[bool] = []
     threads = _started(lambda: woken.append(event.wait(5)))
-    time.sleep(0.02)
+    time.sleep(0.1)
     event.set()
     event.clear()
     _join(threads)
