@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from omni_ipc.records import Failure, Step, Trace
 from omni_ipc.testbed.alignment import Alignment, Grain, align
 from omni_ipc.testbed.failures import shape
+from omni_ipc.testbed.following import Following
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.runner import Runner
 from omni_ipc.testbed.sliding import Sliding, slid
@@ -54,13 +55,22 @@ def follow_repairing(runner: Runner, trace: Trace, hints: Mapping[str, str]) -> 
         hints: task in the trace -> its name now.
     """
     tried: list[Repaired] = []
-    for attempt in itertools.chain(_aligned(runner, trace, hints), _slid(runner, trace, hints)):
+    attempts = (_as_it_is(runner, trace), _aligned(runner, trace, hints), _slid(runner, trace, hints))
+    for attempt in itertools.chain.from_iterable(attempts):
         tried.append(attempt)
         if attempt.run.failure is not None and _alike(trace.failure, attempt.run.failure, attempt.names):
             break
     else:
         return max(tried, key=lambda attempt: (attempt.run.failure is not None, attempt.followed))
     return tried[-1]
+
+
+def _as_it_is(runner: Runner, trace: Trace) -> Iterator[Repaired]:
+    """Run along the trace, if the code still takes all of its steps."""
+    chooser = Following(trace.steps, DefaultOrder())
+    run = runner.run(chooser, record=True)
+    if chooser.followed == len(trace.steps):
+        yield Repaired(run, chooser.followed, (), {})
 
 
 def _aligned(runner: Runner, trace: Trace, hints: Mapping[str, str]) -> Iterator[Repaired]:

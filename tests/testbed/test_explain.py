@@ -231,3 +231,12 @@ def test_a_step_that_was_yet_to_come_may_be_a_cause() -> None:
     assert "before 'a' set Box.value" in first
     assert first.endswith(", which it had yet to do.")
     assert moral == "The other way round, it does not fail."
+
+
+def test_without_a_cause_all_that_tasks_share_matters() -> None:
+    """Nothing that may have to do with it is left out."""
+    trace = explained(crowded).trace
+    explanation = explain(msgspec.structs.replace(trace, causes=()))
+    assert explanation.about == ("Counter.value",)
+    assert explanation.story == ()
+    assert {"a field.read", "b field.write"} <= set(actions(explanation))

@@ -34,10 +34,12 @@ def steps_that_matter(trace: Trace, history: History, about: Collection[str]) ->
 
 
 def what_it_is_about(trace: Trace, history: History) -> tuple[str, ...]:
-    """Return what the causes are about, what the failing step uses, and what is waited for."""
+    """Return what the causes are about, what the failing step uses, and what is waited for; all data, if it is none."""
     about = [cause.target for cause in trace.causes]
     about += [target for index in _ends(trace) for target in history.targets(index) if not orders(target)]
     about += [target for wait in _waits(trace) for target in history.uses if target in wait.split()]
+    if not trace.causes and not _waits(trace):
+        about = [target for target in history.uses if not orders(target)]
     return tuple(dict.fromkeys(about))
 
 
