@@ -9,7 +9,7 @@ import pytest
 
 from omni_ipc.records import FailureKind, Report, Verdict
 from omni_ipc.testbed import ControlledRuntime, explore
-from tests.testbed.kernels import and_join, found
+from tests.testbed.kernels import and_join
 
 
 def violated(report: Report, kind: FailureKind) -> None:
@@ -145,11 +145,10 @@ def test_two_pollers_of_different_rhythm_hide_no_waiter() -> None:
                     continue
 
         rt.spawn(poll, 0.1, name="fast")
-        rt.spawn(poll, 0.25, name="slow")
+        rt.spawn(poll, 0.2, name="slow")
         never.result()
 
-    report = found(scenario)
-    violated(report, FailureKind.LOST_WAKEUP)
+    violated(explore(scenario, runs=1), FailureKind.LOST_WAKEUP)
 
 
 def test_a_run_that_only_grows_is_inconclusive() -> None:
@@ -164,3 +163,22 @@ def test_a_run_that_only_grows_is_inconclusive() -> None:
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "100 steps (max_steps)" in report.reason
     assert "raise max_steps" in report.reason
+
+
+def test_circles_are_seen_long_before_the_limit() -> None:
+    """A spin that nobody would end is proven within a few thousand steps, and one that somebody would end is ended."""
+
+    def spinning(rt: ControlledRuntime, is_set: bool) -> bool:
+        flag = rt.event()
+        if is_set:
+            rt.spawn(flag.set, name="setter")
+        while not flag.is_set():
+            pass
+        return True
+
+    report = explore(lambda rt: spinning(rt, False), strategy="depth-first", max_steps=1_000_000)
+    violated(report, FailureKind.LIVELOCK)
+    assert report.steps < 3_000
+    report = explore(lambda rt: spinning(rt, True), strategy="depth-first", max_steps=1_000_000, runs=3)
+    assert (report.verdict, report.outcomes) == (Verdict.BOUNDED, ("True",))
+    assert report.steps < 9_000

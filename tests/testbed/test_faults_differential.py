@@ -44,7 +44,7 @@ def test_reduction_loses_nothing_of_what_faults_bring_about_in_thousands_of_prog
 def compare(seeds: range, strategy: str, runs: int = BRUTE_RUNS) -> int:
     """Hold a reduced search against brute force, and count the programs small enough for it.
 
-    Where a bound has left something out, what is left out depends on the order of the search: then it may see less.
+    Where a bound has left something out of its own runs, it may see less: what is left out depends on their order.
     """
     compared = 0
     for seed in seeds:
@@ -56,11 +56,9 @@ def compare(seeds: range, strategy: str, runs: int = BRUTE_RUNS) -> int:
             reduced = all_that(runner, STRATEGIES[strategy](0), runs)
         compared += 1
         assert reduced.exhausted, (seed, program)
-        if brute.curtailed:
-            assert reduced.curtailed, (seed, program)
-            assert reduced.outcomes <= brute.outcomes, (seed, program)
-            assert reduced.failures <= brute.failures, (seed, program)
-        else:
+        assert reduced.outcomes <= brute.outcomes, (seed, program)
+        assert reduced.failures <= brute.failures, (seed, program)
+        if not reduced.curtailed:
             assert reduced.outcomes == brute.outcomes, (seed, program)
             assert reduced.failures == brute.failures, (seed, program)
     return compared
