@@ -35,6 +35,7 @@ class World:
         self.condition = rt.condition()
         self.narrow = rt.condition(self.locks[0])
         self.tasks: list[ControlledTask] = []
+        self.children = 0
         self.semaphore = rt.semaphore(1)
         self.words = rt.words(memoryview(bytearray(16)))
         self.shared = Counter()
@@ -136,6 +137,20 @@ class World:
             self.words.store(0, self.words.load(0) + 1)
             return self.words.load(1)
 
+    def beget(self, action: str) -> object:
+        """Start a task that does something, and wait for its end."""
+        seen: list[object] = []
+        self.children += 1
+        child = self.rt.spawn(lambda: seen.append(outcome_of(self, action)), name=f"child {self.children}")
+        child.join()
+        return seen
+
+    def set_free(self, action: str) -> object:
+        """Start a task that does something, and forget it; the scenario waits for its end."""
+        self.children += 1
+        self.tasks.append(self.rt.spawn(outcome_of, self, action, name=f"child {self.children}"))
+        return None
+
     def pause(self) -> object:
         with self.semaphore:
             return self.rt.sleep(1.0)
@@ -204,6 +219,14 @@ THEMES = (
 )
 
 
+FAMILIES = (
+    ("beget", "increment", "decide", "guarded 0"),
+    ("set free", "get", "get 1 s", "size"),
+    ("free increment", "increment", "decide", "nest 0"),
+)
+"""What is about tasks that start others."""
+
+
 STORES = (
     ("x then y", "y then x", "store in region"),
     ("publish", "overlap", "take", "fence in region"),
@@ -218,6 +241,14 @@ FAULTY = (
     ("fill", "increment", "decide", "put 1 s"),
 )
 """What is about faults, as well as all else."""
+
+
+def outcome_of(world: World, action: str) -> object:
+    """Do something, and return what comes of it."""
+    try:
+        return ACTIONS[action](world)
+    except (queue.Empty, queue.Full, TimeoutError, CancelledError, InvalidStateError) as error:
+        return type(error).__name__
 
 
 def draw(seed: int, themes: Sequence[tuple[str, ...]] = THEMES) -> Program:
@@ -237,10 +268,7 @@ def scenario_of(program: Program) -> Callable[[ControlledRuntime], object]:
 
         def perform(actions: tuple[str, ...], into: list[object]) -> None:
             for action in actions:
-                try:
-                    into.append(ACTIONS[action](world))
-                except (queue.Empty, queue.Full, TimeoutError, CancelledError, InvalidStateError) as error:
-                    into.append(type(error).__name__)
+                into.append(outcome_of(world, action))
 
         with rt.region("Start"):
             for number, (actions, into) in enumerate(zip(program, seen, strict=True)):
