@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from asyncio import constants
 from collections.abc import AsyncGenerator, Callable
 from contextvars import Context
 from typing import Any
@@ -29,6 +30,8 @@ from omni_ipc.testbed.loops.weak import WeakList
 from omni_ipc.testbed.operations import Operation, Reading
 from omni_ipc.testbed.standard import clock
 from omni_ipc.testbed.tasks import RunEnded
+
+_JOINING_S = getattr(constants, "THREAD_JOIN_TIMEOUT", None)
 
 
 class ControlledLoop(TurningLoop):
@@ -143,6 +146,13 @@ class ControlledLoop(TurningLoop):
             kernel = self.kernel
             kernel.failure = kernel.failure or describe_context(context, kernel.current.name)
             kernel.halt()
+
+    def shutdown_default_executor(self, timeout: float | None = None) -> Any:
+        """Wait for the executor; the time after which ``asyncio.run()`` would warn and go on does not pass here."""
+        if timeout == _JOINING_S:
+            timeout = None
+        limit = () if timeout is None else (timeout,)
+        return super().shutdown_default_executor(*limit)
 
     # What the rest of the room calls
 
