@@ -267,8 +267,7 @@ def scenario_of(program: Program) -> Callable[[ControlledRuntime], object]:
         seen: list[list[object]] = [[] for _ in program]
 
         def perform(actions: tuple[str, ...], into: list[object]) -> None:
-            for action in actions:
-                into.append(outcome_of(world, action))
+            into.extend(outcome_of(world, action) for action in actions)
 
         with rt.region("Start"):
             for number, (actions, into) in enumerate(zip(program, seen, strict=True)):
