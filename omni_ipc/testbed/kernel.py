@@ -69,6 +69,7 @@ class Kernel:
         reads, writes: bits of the objects that the step in progress has touched so far.
         read_log, write_log: the same of all steps: item 0 of main before its first point, item k + 1 of step k.
         living: tasks that have not ended, by index.
+        unjoined: how many tasks but main there are, or were, whose end nobody has waited for.
         last: the task that took the last step.
         current: the task that runs now.
         time: bit of the clock, if timers may fire before their time.
@@ -111,6 +112,7 @@ class Kernel:
         self.numbered: dict[str, int] = {}  # names given so far, by template
         self.tasks: list[Task] = []
         self.living: list[Task] = []
+        self.unjoined = -1
         self.outside = Task("outside", -1, 0, _nothing, ())
         self.outside.atomic = 1
         self.outside.switch = getcurrent().switch
@@ -220,6 +222,7 @@ class Kernel:
         self.births[len(self.tasks)] = self.depth - 1
         self.tasks.append(task)
         self.living.append(task)
+        self.unjoined += 1
         self.begun(task)
         self.pool.carry(self, task)
         if parent is not self.outside:
@@ -231,6 +234,11 @@ class Kernel:
         if self.resumed is not None:
             self.resumed(parent)
         return task
+
+    def join(self, task: Task) -> None:
+        """Take note that the current task has waited for the end of another one."""
+        self.unjoined -= not task.joined
+        task.joined = True
 
     # Decisions
 

@@ -55,6 +55,7 @@ class Task:
         ready: tells whether ``pending`` can go on.
         deadline: virtual time at which ``pending`` gives up.
         atomic: how many regions it is in; its operations are points only at zero.
+        joined: whether somebody has waited for its end.
         refusals: how often it went on after it was told to end.
         daemon: the run may end without it.
         locals: attributes of thread-local objects, by the object's id.
@@ -74,6 +75,7 @@ class Task:
         "fn",
         "group",
         "index",
+        "joined",
         "key",
         "life",
         "locals",
@@ -100,6 +102,7 @@ class Task:
         self.deadline: float | None = None
         self.atomic = 0
         self.ended = False
+        self.joined = False
         self.refusals = 0
         self.daemon = False
         self.locals: dict[int, tuple[object, dict[str, Any]]] = {}

@@ -28,7 +28,7 @@ class ControlledTask:
     def join(self, timeout: float | None = None) -> None:
         if self._task is self._kernel.current:
             raise RuntimeError("cannot join current thread")
-        self._kernel.perform_within(Owning("task.join", self, _nothing, self._has_ended, _nothing), timeout)
+        self._kernel.perform_within(Owning("task.join", self, self._join, self._has_ended, _nothing), timeout)
 
     def is_alive(self) -> bool:
         return bool(self._kernel.perform(Reading("task.is_alive", self, lambda: not self._task.ended)))
@@ -41,6 +41,9 @@ class ControlledTask:
 
     def holder(self) -> Task | None:
         return self._task
+
+    def _join(self) -> None:
+        self._kernel.join(self._task)
 
     def _has_ended(self) -> bool:
         return self._task.ended
