@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
-TRANSPORT = ROOT / "docs" / "transport.md"
-QUOTED = re.compile(r"<!-- (\S+): (\w+) -->\n```\w+\n(.*?)```", re.DOTALL)
+from tests.support.documents import DOCS, ROOT, quotable, quotes
+
+EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
+TRANSPORT = DOCS / "transport.md"
 SAID = {
     "inherit.py": "copied once, into the slab: (1024, 1024), mean 7.0\nmade in the slab: (1024, 1024), mean 8.0\n",
     "meet.py": "worker one: ready, 0, 1, 2\nworker two: ready, 0, 1, 2\n",
 }
-
-
-def quotable(path: str, what: str) -> str:
-    """Give the source of a function, or the picture in a module's docstring: what follows its first paragraph."""
-    source = (ROOT / path).read_text()
-    module = ast.parse(source)
-    if what == "docstring":
-        return (ast.get_docstring(module) or "").partition("\n\n")[2] + "\n"
-    (function,) = (node for node in module.body if getattr(node, "name", None) == what)
-    return textwrap.dedent(ast.get_source_segment(source, function) or "") + "\n"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
@@ -48,10 +36,10 @@ def test_every_example_runs_and_says_what_it_should(example: Path) -> None:
 
 def test_what_is_quoted_stands_in_the_code() -> None:
     """Examples and byte pictures are the files' own, character for character."""
-    quotes = QUOTED.findall(TRANSPORT.read_text())
-    assert len(quotes) == 6
-    for path, what, text in quotes:
-        assert text == quotable(path, what), f"{path}: {what}"
+    quoted = quotes(TRANSPORT.read_text())
+    assert len(quoted) == 6
+    for path, what, text in quoted:
+        assert text == quotable(ROOT / path, what), f"{path}: {what}"
 
 
 def test_every_guarantee_names_a_test_that_exists() -> None:

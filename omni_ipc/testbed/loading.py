@@ -32,6 +32,8 @@ def load(target: str) -> Function:
             f"Python runs with -O or PYTHONOPTIMIZE, and so without the assert statements of '{target}': whatever they "
             "claim would hold. Run it without: env -u PYTHONOPTIMIZE omni-ipc ..."
         )
+    if "::" in target:
+        raise UsageError(f"'{target}' is a test, and run by pytest: pytest '{target}' --omni-replay FILE.trace.json")
     place, _, name = target.rpartition(":")
     module = _load_file(place) if place.endswith(".py") or Path(place).is_file() else _load_module(place)
     function: Any = module

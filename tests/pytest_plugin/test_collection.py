@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Trace
 from omni_ipc.workflows.exploring import explore_scenario
+from omni_ipc.workflows.replaying import replay
 from tests.pytest_plugin.session import session
 
 RACE = """
@@ -50,6 +53,17 @@ def test_a_race_that_is_back_fails_and_one_that_is_mended_passes(folder: Path) -
     assert "twice.trace.json: the race is back: exception: AssertionError: an update was lost" in ended.text
     (folder / "mine.py").write_text(MENDED)
     assert session(folder, "bugs").counts == {"passed": 3}
+
+
+def test_a_trace_of_a_marked_test_is_left_to_it(folder: Path) -> None:
+    """It is skipped, with the command that replays it; the command line says the same."""
+    trace = folder / "bugs" / "twice.trace.json"
+    trace.write_text(trace.read_text().replace('"mine.py:twice"', '"test_mine.py::test_twice"'))
+    ended = session(folder, "bugs", "-rs")
+    assert ended.counts == {"passed": 2, "skipped": 1}, ended.text
+    assert "pytest 'test_mine.py::test_twice' --omni-replay" in ended.text
+    with pytest.raises(UsageError, match="is a test, and run by pytest: pytest .test_mine"):
+        replay(Trace.load(trace))
 
 
 def test_what_is_no_trace_or_lies_elsewhere_is_not_run(folder: Path) -> None:
