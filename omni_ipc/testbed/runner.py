@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 
 from omni_ipc.errors import UsageError
@@ -69,7 +69,6 @@ class Runner:
         self._declared = declared
         self.sharing = Sharing(scenario)
         self.instrumentation: Instrumentation | None = None
-        self.instrument = tuple(instrument)
         if instrument or not self._takes_runtime:
             home = None if self._takes_runtime else scenario
             self.instrumentation = Instrumentation(home, instrument, self.identities, points)
@@ -164,6 +163,15 @@ class Runner:
         """Name the accesses of instrumented code that are points, and what else is told apart by steps of its own."""
         distinctions = tuple(sorted(self.identities.distinctions))
         return distinctions if self.instrumentation is None else (*distinctions, *self.instrumentation.points())
+
+    @property
+    def instrument(self) -> tuple[str, ...]:
+        """Name the modules that are instrumented, but for the scenario's own."""
+        return () if self.instrumentation is None else self.instrumentation.modules
+
+    def unseen(self) -> Mapping[str, str]:
+        """Name functions that work on what tasks share, and are not instrumented; with each, its module."""
+        return {} if self.instrumentation is None else self.instrumentation.unseen
 
     def refine(self) -> bool:
         """Make steps of what the last run has shown to matter, and tell whether there is anything new.

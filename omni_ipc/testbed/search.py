@@ -90,6 +90,11 @@ class Search:
         claim = self.strategy.summary() + self._subject.under() + self._sharing()
         if self.tally.curtailed:
             return self._report(Verdict.BOUNDED, f"{claim}; {'; '.join(sorted(self.tally.curtailed))}")
+        if unseen := self.runner.unseen():
+            raise Inconclusive(
+                f"All that there is was run ({claim}), but {', '.join(unseen)} has no points inside, and works on what "
+                f"tasks share. Name it: instrument={sorted(set(unseen.values()))}."
+            )
         return self._report(Verdict.HOLDS, claim)
 
     def state(self) -> dict[str, Any]:

@@ -24,8 +24,7 @@ def test_a_bounded_queue_keeps_the_order_between_threads() -> None:
                 queue.sync_q.put(number)
 
         def consume() -> None:
-            for _ in range(2):
-                got.append(queue.sync_q.get())
+            got.extend([queue.sync_q.get(), queue.sync_q.get()])
 
         together(produce, consume)
         assert got == [0, 1]

@@ -1,13 +1,18 @@
 """Instrumentation: code that knows nothing of the testbed, with a point at each access to state that tasks share.
 
-scopes.py       which names are shared variables: globals that functions assign, cells that change after their capture
-rewrite.py      the syntax tree, with each access announced before it is made; calls.py and stores.py help
+modules.py      what is to be instrumented, found by name
+rewriting/      the syntax tree, with each access announced before it is made
 sites.py        the places that were rewritten
-codes.py        compiled trees, and how they are exchanged in living functions, for a time
-world.py        what can be reached from a module: functions to exchange, state to put back
-hooks.py        what rewritten code calls: it notes an access, or makes a point of it
-effects.py      what an operation on an object reads and writes
-names.py        identities of objects, the same in every schedule
-races.py        which accesses no lock orders: they become points
-session.py      all of it, for one exploration
+codes.py        rewritten code, and how living functions get it, and lose it again
+reach.py        what can be reached from a module: functions, and what keeps state
+standins.py     look-alikes of locks that modules made for themselves
+state.py        that state, put back before each run
+tables.py       what operations do, by name
+effects.py      what a site does to an object
+tracker.py      what rewritten code calls: it notes an access, or makes a point of it
+points.py       accesses as operations; names.py: identities of objects, the same in every schedule
+shown.py        the values behind accesses
+races.py        which accesses nothing orders: they become points
+world.py        all of it for some modules
+session.py      for one exploration
 """

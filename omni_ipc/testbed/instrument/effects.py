@@ -28,6 +28,7 @@ from omni_ipc.testbed.instrument.tables import (
     Effect,
 )
 from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.where import is_stdlib
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _VALUES = (
@@ -52,11 +53,13 @@ class Use(NamedTuple):
     Args:
         part: the attribute; None for the object's content as a whole.
         effect: of containers.
+        by: the function that does it, if it is Python code that is not instrumented.
     """
 
     part: str | None
     writes: bool
     effect: Effect | None = None
+    by: Any = None
 
 
 ALL = "*"
@@ -139,7 +142,9 @@ class Effects:
             return None if name.startswith("__") else Use(name, False)
         if issubclass(kind, type) or isinstance(found, (type, types.MemberDescriptorType)) or self._is_seen(found):
             return None
-        return Use(ALL, isinstance(found, types.FunctionType) or name not in PURE)  # it may do anything
+        if isinstance(function := bare(found), types.FunctionType):
+            return Use(ALL, True, by=function)  # it may do anything
+        return Use(ALL, name not in PURE)
 
     def _step(self, kind: type) -> Use | None:
         if container(kind) is not None:
@@ -174,9 +179,7 @@ class Effects:
             return Passing.READS
         if container(kind) is not None and not isinstance(_look_up(kind, method), types.FunctionType):
             return Passing.READS if method in TAKERS else Passing.NOTHING
-        found = _look_up(kind, method)
-        while isinstance(found, (staticmethod, classmethod)):
-            found = found.__func__
+        found = bare(_look_up(kind, method))
         if self.knows(found) or _is_of(getattr(found, "__module__", None) or "", TOOLS):
             return Passing.NOTHING
         return Passing.READS if method in READERS or self._is_seen(found) else Passing.CHANGES
@@ -198,9 +201,7 @@ class Effects:
 
     def _is_seen(self, found: Any) -> bool:
         """Tell whether what a class has under a name is instrumented code, or keeps no state of its own."""
-        function = getattr(found, "fget", found)
-        while isinstance(function, (staticmethod, classmethod, types.MethodType)):
-            function = function.__func__
+        function = bare(found)
         if self.knows(function):
             return True
         module = getattr(function, "__module__", None) or ""
@@ -222,6 +223,19 @@ def _is_of(module: str, rooms: tuple[str, ...]) -> bool:
 
 def _tests(name: str) -> tuple[str, ...]:
     return TESTS.get(name, ("__iter__",))
+
+
+def bare(found: Any) -> Any:
+    """Return the function behind what a class has, and behind wrappers of the standard library around it."""
+    function: Any = getattr(found, "fget", found)
+    while isinstance(function, (staticmethod, classmethod, types.MethodType, functools.partial)):
+        function = function.func if isinstance(function, functools.partial) else function.__func__
+    while isinstance(function, types.FunctionType) and is_stdlib(function.__code__.co_filename):
+        inner = getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    return function
 
 
 def _look_up(kind: type, name: str) -> Any:

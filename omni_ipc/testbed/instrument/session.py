@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
-from collections.abc import Callable, Collection, Iterable
-from types import ModuleType, TracebackType
+import sys
+from collections.abc import Callable, Collection
+from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from omni_ipc.errors import UsageError
 from omni_ipc.testbed.identity import Identities
-from omni_ipc.testbed.instrument.codes import Exchange, rewrite
-from omni_ipc.testbed.instrument.effects import Effects
+from omni_ipc.testbed.instrument.effects import bare
 from omni_ipc.testbed.instrument.modules import Subject, find_modules, home_of, subject_of
-from omni_ipc.testbed.instrument.points import Points
-from omni_ipc.testbed.instrument.races import Judge
-from omni_ipc.testbed.instrument.reach import Reach
-from omni_ipc.testbed.instrument.rewriting import written_on_modules
-from omni_ipc.testbed.instrument.sites import SITES
-from omni_ipc.testbed.instrument.standins import StandIns
-from omni_ipc.testbed.instrument.state import State
 from omni_ipc.testbed.instrument.tracker import Tracker, hooks_of
+from omni_ipc.testbed.instrument.world import World
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.standard.kept import Kept
-from omni_ipc.testbed.standard.world import WORLD
+from omni_ipc.testbed.standard.world import is_trusted
+from omni_ipc.testbed.where import is_ours, is_stdlib
 
 _TRACKER = Tracker()
 _HOOKS = hooks_of(_TRACKER)
@@ -33,6 +26,8 @@ _OPEN: list[object] = []  # they may be nested
 class Instrumentation:
     """Modules with a point at each access to state that tasks share; a context manager, around all runs.
 
+    A module that was not named is added when it is found that its functions work on what tasks share.
+
     Args:
         scenario: its own module is instrumented, too; None if it is not to be.
         modules: names of modules and packages.
@@ -40,8 +35,9 @@ class Instrumentation:
         points: names of accesses that are points from the beginning.
 
     Attributes:
+        modules: those that were named, and those that were added.
         left_out: modules of packages that could not be instrumented, and why.
-        marked: by site, whether accesses there are points.
+        unseen: functions that work on what tasks share, and cannot be instrumented; with each, its module.
 
     Raises:
         UsageError: a module that was named cannot be instrumented.
@@ -54,24 +50,20 @@ class Instrumentation:
         identities: Identities,
         points: Collection[str] = (),
     ) -> None:
-        found, self.left_out = find_modules(modules)
-        named = {name.removesuffix(".*") for name in modules}
         self._scenario = scenario
-        self._subjects = [subject for module in found if (subject := self._subject(module, named)) is not None]
+        self._identities = identities
+        self._wanted = set(points)
+        self.modules = tuple(modules)
+        self.unseen: dict[str, str] = {}
+        found, self.left_out = find_modules(modules)
         home = None if scenario is None else home_of(scenario)
         if home is not None and home not in found:
-            self._subjects += [] if (subject := self._subject(home, ())) is None else [subject]
-        self._names = {subject.name for subject in self._subjects}
-        self._exchange = Exchange()
-        self._effects = Effects(self._knows)
-        self._points = Points(self._effects, identities)
-        self._kept = Kept()
-        self._found: set[int] = set()
-        self._sites: dict[int, str] = {}
-        self._wanted = frozenset(points)
-        self._state: State | None = None
-        self._judge: Judge | None = None
-        self.marked = bytearray()
+            found.append(home)
+        named = {name.removesuffix(".*") for name in modules}
+        self._subjects = [subject for module in found if (subject := self._subject(module, named)) is not None]
+        self._strangers: dict[str, str] = {}
+        self._races: set[int] = set()
+        self._world: World | None = None
 
     def _subject(self, module: ModuleType, named: Collection[str]) -> Subject | None:
         try:
@@ -83,24 +75,7 @@ class Instrumentation:
             return None
 
     def __enter__(self) -> Instrumentation:
-        roots = [(subject.name, subject.module) for subject in self._subjects]
-        reach = Reach(self._names.__contains__).walk([*roots, ("scenario", self._scenario)])
-        trees = {subject.name: ast.parse(subject.source) for subject in self._subjects}
-        written = frozenset().union(*map(written_on_modules, trees.values()))
-        for subject in self._subjects:
-            codes = rewrite(subject.source, subject.name, subject.file, written)
-            functions = [function for function in reach.functions if function.__code__.co_filename == subject.file]
-            self._exchange.put(functions, codes)
-            self._sites |= SITES.names(codes.sites)
-        self.marked = bytearray(len(SITES))
-        self._judge = Judge(self._effects, self.marked)
-        self._mark(number for number, name in self._sites.items() if name in self._wanted)
-        with self._kept:
-            kernel = WORLD.maker()
-            assert kernel is not None
-            self._state = State(reach, StandIns(kernel).of)
-        for path, holder in reach.holders:
-            self._points.names.keep(holder, path)
+        self._open()
         _OPEN.append(self)
         vars(builtins).update(_HOOKS)
         return self
@@ -108,45 +83,88 @@ class Instrumentation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._exchange.undo()
-        if self._state is not None:
-            self._state.end()
+        self.world.close()
         _OPEN.remove(self)
         for name in _HOOKS if not _OPEN else ():
             vars(builtins).pop(name)
 
+    def _open(self) -> None:
+        self._world = World(self._subjects, self._scenario, self._identities)
+        self._world.mark_named(self._wanted)
+
+    @property
+    def world(self) -> World:
+        """What is instrumented now."""
+        assert self._world is not None, "the instrumentation is not open"
+        return self._world
+
+    # Runs
+
     def begin(self, kernel: Kernel) -> None:
         """Follow a run that is about to begin; it finds the modules as they were."""
-        assert self._state is not None
-        self._state.begin()
-        self._kept.begin(kernel)
-        self._points.begin()
-        _TRACKER.begin(kernel, self._points, self.marked)
+        world = self.world
+        world.begin(kernel)
+        _TRACKER.begin(kernel, world.points, world.marked)
+        if self._scenario is not None:
+            kernel.starting = self._look
 
     def end(self, kernel: Kernel) -> None:
         """Follow it no more, and judge what was seen."""
-        assert self._judge is not None
-        races = self._judge.races(kernel, _TRACKER.end())
-        self._found = {site for site in races if not self.marked[site]}
+        self._races = self.world.judge.races(kernel, _TRACKER.end())
 
     def refine(self) -> bool:
         """Make points of the races that the last run had, and tell whether there were any.
 
         The runs before did not have them: a search that is to leave nothing out begins anew.
         """
-        self._mark(self._found)
-        return bool(self._found)
+        new = self.world.mark(self._races)
+        for function in self.world.strangers(new):
+            self._meet(function)
+        return self._add_strangers() or bool(new)
 
     def points(self) -> tuple[str, ...]:
         """Name the accesses that are points, for a replay."""
-        return tuple(name for number, name in self._sites.items() if self.marked[number])
+        return self.world.marked_names()
 
-    def _mark(self, sites: Iterable[int]) -> None:
-        for site in sites:
-            self.marked[site] = 1
+    # Code that was not named
 
-    def _knows(self, value: Any) -> bool:
-        """Tell whether a function is instrumented, or a class is of an instrumented module."""
-        if isinstance(value, type):
-            return value.__module__ in self._names
-        return self._exchange.knows(value)
+    def _look(self, function: Any, *_: object) -> None:
+        """Look at what a new thread is to run."""
+        function = bare(function)
+        if isinstance(function, FunctionType):
+            file = function.__code__.co_filename
+            if not (is_ours(file) or is_stdlib(file)):
+                self._meet(function)
+
+    def _meet(self, function: FunctionType) -> None:
+        """Take note of a function that is not instrumented, and works on what tasks share."""
+        if not self.world.knows(function):
+            module = function.__globals__.get("__name__", "")
+            self._strangers[f"{module}.{function.__qualname__}"] = module
+
+    def _add_strangers(self) -> bool:
+        """Instrument the modules of such functions, and tell whether there were any that could be."""
+        known = {subject.name for subject in self._subjects}
+        added = []
+        for name, module in self._strangers.items():
+            subject = None if module in known else self._stranger(module)
+            if subject is not None:
+                known.add(module)
+                added.append(subject)
+            elif module not in known:
+                self.unseen[name] = module
+        self._strangers.clear()
+        if added:
+            self._wanted.update(self.points())
+            self.world.close()
+            self._subjects += added
+            self.modules += tuple(subject.name for subject in added)
+            self._open()
+        return bool(added)
+
+    def _stranger(self, name: str) -> Subject | None:
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if not isinstance(module, ModuleType) or file is None or is_stdlib(file) or is_trusted(file):
+            return None
+        return self._subject(module, ())

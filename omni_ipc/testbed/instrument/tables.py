@@ -91,8 +91,8 @@ BY_NAME |= dict.fromkeys(("setattr", "delattr", "next"), True)
 TOOLS = ("threading", "queue", "concurrent.futures", "asyncio", "contextvars")
 """Modules that pass things on unseen."""
 
-STATELESS = (*TOOLS, "abc", "collections.abc", "typing", "contextlib", "logging", "enum", "_thread", "warnings")
-STATELESS += ("dataclasses", "builtins")
+_STATELESS = ("abc", "collections.abc", "typing", "contextlib", "logging", "enum", "_thread", "warnings", "dataclasses")
+STATELESS = (*TOOLS, *_STATELESS, "builtins")
 """Modules whose functions keep no state in the objects of other classes."""
 
 PURE = ("__getitem__", "__contains__", "__len__", "__iter__", "__eq__")

@@ -30,7 +30,8 @@ def run(function: Callable[[], object], *modules: str, points: bool) -> object:
     with Runner(beside_another_thread(function), instrument=modules, max_steps=1_000_000) as runner:
         assert runner.instrumentation is not None
         if points:
-            runner.instrumentation.marked[:] = b"\1" * len(runner.instrumentation.marked)
+            marked = runner.instrumentation.world.marked
+            marked[:] = b"\1" * len(marked)
         done = runner.run(DefaultOrder())
     assert done.failure is None, (done.failure, done.failure and done.failure.details)
     assert not points or len(done.order) > 4, "nothing was a point"

@@ -23,9 +23,8 @@ def raised_by(function: Callable[[], object]) -> list[str]:
     try:
         function()
     except Exception as error:
-        assert error.__traceback__ is not None
-        error.__traceback__ = error.__traceback__.tb_next
-        return "".join(traceback.format_exception(error)).splitlines()
+        below = error.__traceback__.tb_next if error.__traceback__ is not None else None
+        return "".join(traceback.format_exception(error.with_traceback(below))).splitlines()
     return ["nothing was raised"]
 
 

@@ -64,14 +64,14 @@ class Derived(Base):
         self.extra = super().size
 
     def hidden(self) -> str:
-        return "derived " + super().hidden() + super(Derived, self).hidden()
+        return "derived " + super().hidden() + super().hidden()
 
     @property
     def size(self) -> int:
         return super().size + 100
 
     def who(self) -> type:
-        return __class__  # type: ignore[name-defined] # noqa: F821
+        return __class__  # type: ignore[name-defined]
 
 
 @dataclasses.dataclass(order=True)
@@ -219,7 +219,7 @@ def greet(name: str, /, *, loud: bool = False) -> str:
     return f"HELLO {name}" if loud else f"hello {name}"
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def cached(n: int) -> int:
     return n if n < 2 else cached(n - 1) + cached(n - 2)
 
@@ -240,7 +240,15 @@ def inheritance() -> object:
     base.size = 4
     out = [base.hidden(), derived.hidden(), base.size, derived.size, derived.extra, Base.count, Base.double(3)]
     del base.size
-    return [*out, base.size, base.missing, derived.who(), type(derived), sorted(vars(derived)), derived.__class__.__mro__]
+    return [
+        *out,
+        base.size,
+        base.missing,
+        derived.who(),
+        type(derived),
+        sorted(vars(derived)),
+        derived.__class__.__mro__,
+    ]
 
 
 def data_classes() -> object:
@@ -307,7 +315,15 @@ def containers_by_inheritance() -> object:
     recent["a"] = 3
     wrapped = Wrapped(a=1)
     wrapped["b"] = 2
-    return list(recent.items()), recent["none"], dict(wrapped), wrapped.get("z"), "a" in recent, len(wrapped), bool(recent)
+    return (
+        list(recent.items()),
+        recent["none"],
+        dict(wrapped),
+        wrapped.get("z"),
+        "a" in recent,
+        len(wrapped),
+        bool(recent),
+    )
 
 
 def decorated() -> object:
@@ -338,7 +354,13 @@ def copies() -> object:
     item = Item(1, "z")
     deep = copy.deepcopy(item)
     deep.tags.append("more")
-    return pickle.loads(pickle.dumps(item)), copy.copy(item) == item, item.tags, deep.tags, pickle.loads(pickle.dumps(greet)) is greet
+    return (
+        pickle.loads(pickle.dumps(item)),
+        copy.copy(item) == item,
+        item.tags,
+        deep.tags,
+        pickle.loads(pickle.dumps(greet)) is greet,
+    )
 
 
 def coroutines() -> object:

@@ -29,10 +29,7 @@ class Box:
 
 def missing_attribute() -> object:
     box = Box(inner=Box())
-    return (
-        box.inner
-        .nothing
-    )
+    return box.inner.nothing
 
 
 def missing_item() -> object:
@@ -60,9 +57,7 @@ def wrong_computed_index() -> object:
 def changed_while_iterated() -> object:
     table = {1: 2}
     for key in table:
-        table[
-            key + 1
-        ] = 0
+        table[key + 1] = 0
 
 
 def wrong_sum() -> object:
@@ -141,7 +136,7 @@ def wrong_unpacking() -> object:
 
 
 def wrong_arguments() -> object:
-    return Box().method(1, 2, *[3], **{"x": len("abc")})
+    return Box().method(1, 2, *[3], x=len("abc"))
 
 
 def in_a_comprehension() -> object:
@@ -151,10 +146,7 @@ def in_a_comprehension() -> object:
 
 def in_a_generator() -> object:
     box = Box(items=[1, 0])
-    return list(
-        1 // item
-        for item in box.items
-    )
+    return list(1 // item for item in box.items)
 
 
 def in_library_code() -> object:

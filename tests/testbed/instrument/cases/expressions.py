@@ -105,8 +105,7 @@ def subscripts() -> object:
         items[index:],
         items[: len(items) - 1],
         box.value[1, 2],
-        Box([5])
-        .value[0],
+        Box([5]).value[0],
         box.value[key("a")][key("0") and 0],
         order,
         "text"[1],
@@ -135,7 +134,7 @@ def calls() -> object:
         "-".join(["a", "b"]),
         len(pair),
         str(box),
-        getattr(box, "value"),
+        box.value,
         getattr(box, "nothing", "default"),
         hasattr(box, "value"),
         isinstance(box, Box),
@@ -172,7 +171,7 @@ def displays() -> object:
         [*box.value, 4],
         {*box.value, 4},
         (*box.value, 4),
-        {"a": 1, **{"b": 2}},
+        {"a": 1, "b": 2},
         [x * 2 for x in box.value],
         {x for x in box.value if x > 1},
         {x: y for x, y in zip(box.value, "abc", strict=True)},
@@ -192,10 +191,10 @@ def strings() -> object:
         f"{box!r:>{width}}|{box.value['k'][0]:04d}",
         f"{box.value=}",
         f"{'nested'!r} {f'{width}'}",
-        "{0.value[k]}".format(box),
+        f"{box.value['k']}",
         f"{3.14159:.{width - 5}f}",
         b"bytes" + b"more",
-        "a" "b",
+        "ab",
     ]
 
 

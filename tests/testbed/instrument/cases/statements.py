@@ -25,7 +25,23 @@ def assignments() -> object:
     later: int
     a = b = c = [1]
     a.append(2)
-    return vars(box).keys(), box.items, box.a, box.inner.b, first, x, y, rest, z, start, box.last, value, box.typed, c, b
+    return (
+        vars(box).keys(),
+        box.items,
+        box.a,
+        box.inner.b,
+        first,
+        x,
+        y,
+        rest,
+        z,
+        start,
+        box.last,
+        value,
+        box.typed,
+        c,
+        b,
+    )
 
 
 def augmented() -> object:

@@ -1,0 +1,102 @@
+"""State that threads share is found, whichever way they share it; under a lock, every schedule is well."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from omni_ipc.records import Verdict
+from omni_ipc.testbed import explore, replay
+from tests.testbed.instrument import programs
+from tests.testbed.instrument.programs import PROGRAMS, NoLock
+
+Program = Callable[[Any], None]
+MODULE = programs.__name__
+
+
+@pytest.mark.parametrize(("program", "message"), PROGRAMS.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_a_race_is_found_and_replays(program: Program, message: str) -> None:
+    """What goes wrong in some schedule only is found, and its trace leads there again."""
+
+    def scenario() -> None:
+        program(NoLock())
+
+    report = explore(scenario, instrument=[MODULE], seconds=20)
+    assert report.verdict is Verdict.VIOLATED, report.reason
+    assert report.failure is not None
+    assert report.trace is not None
+    assert message in report.failure.message
+    assert replay(scenario, report.trace).failure == report.failure
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda value: value.__name__)
+def test_the_same_under_a_lock_holds(program: Program) -> None:
+    """Every order of what conflicts is run to its end, and none fails."""
+
+    def scenario() -> None:
+        program(threading.Lock())
+
+    report = explore(scenario, instrument=[MODULE], strategy="dpor", seconds=20)
+    assert report.verdict is Verdict.HOLDS, report.reason
+
+
+def test_what_a_lock_guards_is_no_step() -> None:
+    """Two threads and one lock: two orders, and no point but those of the lock."""
+
+    def scenario() -> None:
+        programs.lost_update(threading.Lock())
+
+    report = explore(scenario, instrument=[MODULE], strategy="dpor")
+    assert report.traces == 2
+    assert report.steps == 2 * (2 + 2 * 2 + 2)  # two starts, a lock taken and given back twice, two joins
+
+
+def test_accesses_to_different_items_do_not_conflict() -> None:
+    """Each thread has a slot of its own in a list: one order is all there is."""
+
+    def scenario() -> None:
+        results = [0, 0]
+
+        def store(place: int) -> Callable[[], None]:
+            def body() -> None:
+                results[place] = results[place] + 1
+
+            return body
+
+        programs.together(store(0), store(1))
+        assert results == [1, 1]
+
+    report = explore(scenario, instrument=[MODULE], strategy="dpor")
+    assert (report.verdict, report.traces) == (Verdict.HOLDS, 1)
+
+
+def test_reads_do_not_conflict() -> None:
+    """What nobody changes while threads live is no step at all."""
+
+    def scenario() -> None:
+        counter = programs.Counter(NoLock())
+        programs.together(lambda: counter.value, lambda: counter.parts[0])
+
+    report = explore(scenario, instrument=[MODULE], strategy="dpor")
+    assert (report.verdict, report.traces) == (Verdict.HOLDS, 1)
+    assert report.steps == 4
+
+
+def test_brute_force_and_reduction_see_the_same_outcomes() -> None:
+    """Three increments in two threads: both searches find each number that can come out."""
+
+    def scenario() -> int:
+        counter = programs.Counter(NoLock())
+
+        def twice() -> None:
+            counter.add()
+            counter.add()
+
+        programs.together(twice, counter.add)
+        return counter.value
+
+    outcomes = {strategy: explore(scenario, strategy=strategy).outcomes for strategy in ("dpor", "brute-force")}
+    assert outcomes["dpor"] == outcomes["brute-force"] == ("1", "2", "3")
