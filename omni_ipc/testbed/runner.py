@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 
 from omni_ipc.errors import UsageError
@@ -169,9 +169,9 @@ class Runner:
         """Name the modules that are instrumented, but for the scenario's own."""
         return () if self.instrumentation is None else self.instrumentation.modules
 
-    def unseen(self) -> Mapping[str, str]:
-        """Name functions that work on what tasks share, and are not instrumented; with each, its module."""
-        return {} if self.instrumentation is None else self.instrumentation.unseen
+    def unseen(self) -> tuple[str, ...]:
+        """Name functions that work on what tasks share, and cannot be instrumented."""
+        return () if self.instrumentation is None else tuple(self.instrumentation.unseen)
 
     def refine(self) -> bool:
         """Make steps of what the last run has shown to matter, and tell whether there is anything new.

@@ -92,8 +92,9 @@ class Search:
             return self._report(Verdict.BOUNDED, f"{claim}; {'; '.join(sorted(self.tally.curtailed))}")
         if unseen := self.runner.unseen():
             raise Inconclusive(
-                f"All that there is was run ({claim}), but {', '.join(unseen)} has no points inside, and works on what "
-                f"tasks share. Name it: instrument={sorted(set(unseen.values()))}."
+                f"Tasks share what {', '.join(unseen)} works on, and that has no points inside, because it is a part "
+                f"of Python, or has no source; beside that, {claim} were run. Guard it with a lock, or use a plain "
+                "container."
             )
         return self._report(Verdict.HOLDS, claim)
 

@@ -128,7 +128,7 @@ class Effects:
         if found is None or isinstance(found, types.MemberDescriptorType):
             return Use(site.name, site.writes)
         if hasattr(type(found), "__set__"):
-            return None if self._is_seen(found) else Use(site.name, site.writes)
+            return None if self._is_seen(found, kind) else Use(site.name, site.writes)
         if isinstance(found, (types.FunctionType, classmethod, staticmethod, property)):
             return Use(site.name, True) if site.writes else None
         return Use(site.name, site.writes)
@@ -140,7 +140,11 @@ class Effects:
             return _builtin(TABLES[base].get(name), name, kind)
         if found is None:
             return None if name.startswith("__") else Use(name, False)
-        if issubclass(kind, type) or isinstance(found, (type, types.MemberDescriptorType)) or self._is_seen(found):
+        if (
+            issubclass(kind, type)
+            or isinstance(found, (type, types.MemberDescriptorType))
+            or self._is_seen(found, kind)
+        ):
             return None
         if isinstance(function := bare(found), types.FunctionType):
             return Use(ALL, True, by=function)  # it may do anything
@@ -151,7 +155,11 @@ class Effects:
             return self._method("__iter__", kind)
         if issubclass(kind, _VIEWS):
             return Use(None, False, Effect.READ)
-        return Use(ALL, True) if hasattr(kind, "__next__") and not self._is_seen(_look_up(kind, "__next__")) else None
+        return (
+            Use(ALL, True)
+            if hasattr(kind, "__next__") and not self._is_seen(_look_up(kind, "__next__"), kind)
+            else None
+        )
 
     def _argument(self, site: Site, kind: type) -> Use | None:
         if container(kind) is None:
@@ -182,7 +190,7 @@ class Effects:
         found = bare(_look_up(kind, method))
         if self.knows(found) or _is_of(getattr(found, "__module__", None) or "", TOOLS):
             return Passing.NOTHING
-        return Passing.READS if method in READERS or self._is_seen(found) else Passing.CHANGES
+        return Passing.READS if method in READERS or self._is_seen(found, kind) else Passing.CHANGES
 
     def _value(self, site: Site, kind: type) -> Use | None:
         if issubclass(kind, _VIEWS):
@@ -199,12 +207,14 @@ class Effects:
         effect = Effect.WRITE if site.writes else Effect.READ
         return Use(None, effect.writes, effect)
 
-    def _is_seen(self, found: Any) -> bool:
+    def _is_seen(self, found: Any, kind: type) -> bool:
         """Tell whether what a class has under a name is instrumented code, or keeps no state of its own."""
         function = bare(found)
         if self.knows(function):
             return True
         module = getattr(function, "__module__", None) or ""
+        if module == "collections.abc":  # works by other methods of the object
+            return self.knows(kind)
         return _is_of(module, STATELESS) or getattr(function, "__objclass__", None) is object
 
 

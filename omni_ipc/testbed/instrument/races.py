@@ -14,7 +14,7 @@ Sources: L. Lamport, "Time, clocks, and the ordering of events in a distributed 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import product
 from typing import Any
 
@@ -22,6 +22,7 @@ from omni_ipc.testbed.instrument.effects import ALL, Effects
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.instrument.tracker import Notes, Stretch, Unkept
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.orders import Repeats, bits_of
 
 Place = tuple[Hashable, Hashable]
 """The object, by its id, and the part of it; or the module, and the variable."""
@@ -46,9 +47,18 @@ class Judge:
         self._marked = marked
         self._kinds: list[type | None] = [None] * len(marked)  # by site: the type that was seen there last
         self._found: list[_Found | None] = [None] * len(marked)  # and what is done to it there
+        self._harmless = Repeats()
 
     def races(self, kernel: Kernel, stretches: Sequence[Stretch]) -> set[int]:
         """Return the sites of accesses that nothing orders, in a run that is over; where all are points, none is."""
+        if self._harmless.meet(kernel.order[: kernel.depth], kernel.read_log, kernel.write_log):
+            return set()
+        found = self._judge(kernel, stretches)
+        if found:
+            self._harmless.clear()
+        return found
+
+    def _judge(self, kernel: Kernel, stretches: Sequence[Stretch]) -> set[int]:
         shared = _shared(stretches)
         if not shared:
             return set()
@@ -215,24 +225,17 @@ class _Order:
         if ended:
             writes &= ~task.bit  # its end is a step of its own here
         before = self._before.get(task.index, 0) | 1 << step
-        for bit in _bits(reads | writes):
+        for bit in bits_of(reads | writes):
             before |= self._writer.get(bit, 0)
             if bit & writes:
                 before |= self._readers.get(bit, 0)
-        for bit in _bits(writes):
+        for bit in bits_of(writes):
             self._writer[bit] = before
             self._readers.pop(bit, None)
-        for bit in _bits(reads & ~writes):
+        for bit in bits_of(reads & ~writes):
             self._readers[bit] = self._readers.get(bit, 0) | before
         self._before[task.index] = before
         for child in self._born[step]:
             self._before[child] = before
         if ended:
             self._writer[task.bit] = before | 1 << len(self._steps) + task.index
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        bit = mask & -mask
-        yield bit
-        mask ^= bit

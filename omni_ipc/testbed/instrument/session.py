@@ -37,7 +37,7 @@ class Instrumentation:
     Attributes:
         modules: those that were named, and those that were added.
         left_out: modules of packages that could not be instrumented, and why.
-        unseen: functions that work on what tasks share, and cannot be instrumented; with each, its module.
+        unseen: functions that work on what tasks share, and cannot be instrumented.
 
     Raises:
         UsageError: a module that was named cannot be instrumented.
@@ -54,7 +54,7 @@ class Instrumentation:
         self._identities = identities
         self._wanted = set(points)
         self.modules = tuple(modules)
-        self.unseen: dict[str, str] = {}
+        self.unseen: dict[str, None] = {}
         found, self.left_out = find_modules(modules)
         home = None if scenario is None else home_of(scenario)
         if home is not None and home not in found:
@@ -118,8 +118,8 @@ class Instrumentation:
         The runs before did not have them: a search that is to leave nothing out begins anew.
         """
         new = self.world.mark(self._races)
-        for function in self.world.strangers(new):
-            self._meet(function)
+        for function, name in self.world.strangers(new):
+            self._meet(function, name)
         return self._add_strangers() or bool(new)
 
     def points(self) -> tuple[str, ...]:
@@ -134,13 +134,12 @@ class Instrumentation:
         if isinstance(function, FunctionType):
             file = function.__code__.co_filename
             if not (is_ours(file) or is_stdlib(file)):
-                self._meet(function)
+                self._meet(function, f"{function.__module__}.{function.__qualname__}")
 
-    def _meet(self, function: FunctionType) -> None:
+    def _meet(self, function: FunctionType, name: str) -> None:
         """Take note of a function that is not instrumented, and works on what tasks share."""
         if not self.world.knows(function):
-            module = function.__globals__.get("__name__", "")
-            self._strangers[f"{module}.{function.__qualname__}"] = module
+            self._strangers[name] = function.__globals__.get("__name__", "")
 
     def _add_strangers(self) -> bool:
         """Instrument the modules of such functions, and tell whether there were any that could be."""
@@ -152,7 +151,7 @@ class Instrumentation:
                 known.add(module)
                 added.append(subject)
             elif module not in known:
-                self.unseen[name] = module
+                self.unseen[name] = None
         self._strangers.clear()
         if added:
             self._wanted.update(self.points())

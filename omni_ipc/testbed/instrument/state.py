@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from operator import is_
 from types import CellType
@@ -31,7 +31,9 @@ class Saved:
 
     def _is_there(self) -> bool:
         holder = self.holder
-        if isinstance(holder, dict):  # the most frequent ones, at the cost of two comparisons
+        if isinstance(holder, dict) and not isinstance(
+            holder, OrderedDict
+        ):  # the most frequent ones, at the cost of two comparisons
             same = len(holder) == len(self._keys) and all(map(is_, dict.values(holder), self._values))
             return same and all(map(is_, holder, self._keys))
         keys, values = _content(holder)
@@ -83,6 +85,8 @@ def _content(holder: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         case type():
             names = vars(holder)
             return list(names), list(names.values())
+        case OrderedDict():
+            return list(OrderedDict.keys(holder)), list(OrderedDict.values(holder))
         case dict():
             return list(dict.keys(holder)), list(dict.values(holder))
         case list() | deque() | set():
@@ -104,8 +108,10 @@ def _fill(holder: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:
         case type():
             _fill_class(holder, dict(zip(keys, values, strict=True)))
         case dict():
-            dict.clear(holder)
-            dict.update(holder, zip(keys, values, strict=True))
+            base = OrderedDict if isinstance(holder, OrderedDict) else dict
+            base.clear(holder)
+            for key, value in zip(keys, values, strict=True):
+                base.__setitem__(holder, key, value)
         case list():
             list.__setitem__(holder, slice(None), values)
         case deque() | set():
@@ -119,9 +125,12 @@ def _fill(holder: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:
 
 
 def _refill(holder: Any, values: Iterable[Any]) -> None:
-    base = deque if isinstance(holder, deque) else set
-    base.clear(holder)
-    (deque.extend if base is deque else set.update)(holder, values)
+    if isinstance(holder, deque):
+        deque.clear(holder)
+        deque.extend(holder, values)
+    else:
+        set.clear(holder)
+        set.update(holder, values)
 
 
 def _fill_cell(cell: CellType, value: Any) -> None:

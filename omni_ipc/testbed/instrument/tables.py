@@ -91,7 +91,7 @@ BY_NAME |= dict.fromkeys(("setattr", "delattr", "next"), True)
 TOOLS = ("threading", "queue", "concurrent.futures", "asyncio", "contextvars")
 """Modules that pass things on unseen."""
 
-_STATELESS = ("abc", "collections.abc", "typing", "contextlib", "logging", "enum", "_thread", "warnings", "dataclasses")
+_STATELESS = ("abc", "typing", "contextlib", "logging", "enum", "_thread", "warnings", "dataclasses")
 STATELESS = (*TOOLS, *_STATELESS, "builtins")
 """Modules whose functions keep no state in the objects of other classes."""
 

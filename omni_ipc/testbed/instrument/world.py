@@ -93,8 +93,8 @@ class World:
         """Name the accesses that are points, for a replay."""
         return tuple(name for number, name in self._sites.items() if self.marked[number])
 
-    def strangers(self, sites: Collection[int]) -> Iterator[FunctionType]:
-        """Give the functions that do what is done at some sites, and are not instrumented."""
-        for (site, _), use in self._effects.known.items():
+    def strangers(self, sites: Collection[int]) -> Iterator[tuple[FunctionType, str]]:
+        """Give the functions that do what is done at some sites, and are not instrumented; with each, its name."""
+        for (site, kind), use in self._effects.known.items():
             if use is not None and use.by is not None and site in sites:
-                yield use.by
+                yield use.by, f"{kind.__module__}.{kind.__qualname__}.{use.by.__name__}"
