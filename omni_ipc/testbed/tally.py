@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
-from omni_ipc.testbed.orders import signature
+from omni_ipc.testbed.orders import Repeats, signature
 from omni_ipc.testbed.strategies.base import Run, Strategy
 
 
@@ -56,6 +56,7 @@ class Tally:
         self.forgotten += self.schedules
         self.schedules = self.steps = self._whole = 0
         self.signatures: set[int] = set()
+        self._repeats = Repeats()
         self.outcomes: set[str] = set()
         self.curtailed: set[str] = set()
         self.most_tasks = 0
@@ -83,6 +84,8 @@ class Tally:
             self.outcomes.add(repr(run.value))
         if strategy.distinct:
             return True
+        if self._repeats.meet(run.order, run.reads, run.writes):
+            return False
         before = len(self.signatures)
         self.signatures.add(signature(run))
         return len(self.signatures) > before
