@@ -67,7 +67,7 @@ class Runner:
         self._guard = Guard(scenario, instrument)
         self._last: Kernel | None = None
         self._declared = declared
-        self.sharing = Sharing(scenario)
+        self.sharing = Sharing(scenario, self._sees)
         self.instrumentation: Instrumentation | None = None
         if instrument or not self._takes_runtime:
             home = None if self._takes_runtime else scenario
@@ -168,6 +168,15 @@ class Runner:
     def instrument(self) -> tuple[str, ...]:
         """Name the modules that are instrumented, but for the scenario's own."""
         return () if self.instrumentation is None else self.instrumentation.modules
+
+    def _sees(self, kind: type) -> bool:
+        """Tell whether a class is instrumented, so that each use of its objects is seen."""
+        return self.instrumentation is not None and self.instrumentation.world.knows(kind)
+
+    def left_out(self) -> tuple[str, ...]:
+        """Name modules of packages that are not instrumented, and why, a sentence each."""
+        found = {} if self.instrumentation is None else self.instrumentation.left_out
+        return tuple(f"'{name}' is not instrumented: {why}" for name, why in found.items())
 
     def unseen(self) -> tuple[str, ...]:
         """Name functions that work on what tasks share, and cannot be instrumented."""

@@ -169,7 +169,7 @@ class Search:
 
     def _notes(self) -> tuple[str, ...]:
         alone = self.tally.most_tasks == 1 and self.tally.schedules > 0
-        return (_ALONE,) * alone + self._muted.told() + self._leftovers.told()
+        return (_ALONE,) * alone + self._muted.told() + self._leftovers.told() + self.runner.left_out()
 
     def _trace(self, order: Sequence[int]) -> Trace:
         run = self.runner.record(order)

@@ -5,6 +5,8 @@ conflicts on the runtime's objects and on watched ones alone. A plain list that 
 a new task can reach, by its closure, its arguments, `self` and the globals that it names, is looked through once; if
 anything in it can change, and is neither controlled nor watched, the search must leave nothing out.
 
+Code that is instrumented needs no look: it tells each access itself.
+
 Not seen: state in the attributes of classes, what tasks hand each other later, through a queue, and the inside of what
 a watched field holds, if it is used under another name.
 """
@@ -34,9 +36,11 @@ class Sharing:
 
     Args:
         scenario: its own rebinding of a variable counts, too.
+        sees: tells whether the use of an object of a type is seen, because its class is instrumented.
     """
 
-    def __init__(self, scenario: Callable[..., object]) -> None:
+    def __init__(self, scenario: Callable[..., object], sees: Callable[[type], bool] = lambda _: False) -> None:
+        self._sees = sees
         self._outer = getattr(scenario, "__code__", None)
         self._seen: set[CodeType] = set()
         self._found: dict[str, None] = {}
@@ -57,14 +61,15 @@ class Sharing:
         code = _code(fn)
         if code is None or code not in self._seen:
             self._seen |= {code} if code is not None else set()
-            search = _Search({id(target) for target in watched}, self._outer)
+            search = _Search({id(target) for target in watched}, self._outer, self._sees)
             self._found.update(dict.fromkeys(search.run([("its function", fn), *(("an argument", a) for a in args)])))
 
 
 class _Search:
     """One walk over what can be reached."""
 
-    def __init__(self, visited: set[int], outer: CodeType | None) -> None:
+    def __init__(self, visited: set[int], outer: CodeType | None, sees: Callable[[type], bool]) -> None:
+        self._sees = sees
         self._visited = visited
         self._outer = outer
 
@@ -75,6 +80,8 @@ class _Search:
             if id(value) in self._visited:
                 continue
             self._visited.add(id(value))
+            if self._sees(type(value)):
+                continue
             if can_change(value):
                 yield f"{name} ({_kind(value)})"
                 continue

@@ -204,7 +204,9 @@ def test_a_package_stands_for_its_modules(vendor: Path) -> None:
         return int(module.limit)
 
     for name in ("vendor_x", "vendor_x.*"):
-        assert explore(scenario, instrument=[name], strategy="dpor").outcomes == ("4", "5")
+        report = explore(scenario, instrument=[name], strategy="dpor")
+        assert report.outcomes == ("4", "5")
+        assert any("'vendor_x.wrong' is not instrumented: it cannot be imported" in note for note in report.notes)
 
 
 @pytest.mark.parametrize(
