@@ -150,7 +150,7 @@ def test_an_object_has_one_identity_in_all_schedules() -> None:
             made[-1].add()
 
         def use() -> None:
-            for counter in list(made):
+            for counter in made.copy():
                 counter.add()
 
         programs.together(make, make, use)
