@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.documents import DOCS, ROOT, quotable, quotes
+from tests.support.documents import DOCS, ROOT, check_commands, quotable, quotes
 
 EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
-TRANSPORT = DOCS / "transport.md"
+TUTORIALS = {"testbed.md": 12, "transport.md": 6}  # and how much they quote
 SAID = {
     "inherit.py": "copied once, into the slab: (1024, 1024), mean 7.0\nmade in the slab: (1024, 1024), mean 8.0\n",
     "meet.py": "worker one: ready, 0, 1, 2\nworker two: ready, 0, 1, 2\n",
@@ -34,21 +35,38 @@ def test_every_example_runs_and_says_what_it_should(example: Path) -> None:
     assert (ended.returncode, ended.stderr, ended.stdout) == (0, "", SAID[example.name])
 
 
-def test_what_is_quoted_stands_in_the_code() -> None:
+@pytest.mark.parametrize(("document", "many"), TUTORIALS.items())
+def test_what_is_quoted_stands_in_the_code(document: str, many: int) -> None:
     """Examples and byte pictures are the files' own, character for character."""
-    quoted = quotes(TRANSPORT.read_text())
-    assert len(quoted) == 6
+    quoted = quotes((DOCS / document).read_text())
+    assert len(quoted) == many
     for path, what, text in quoted:
         assert text == quotable(ROOT / path, what), f"{path}: {what}"
 
 
-def test_every_guarantee_names_a_test_that_exists() -> None:
+@pytest.mark.parametrize(
+    ("document", "example", "left"),
+    [("testbed.md", "testbed", "lost.html"), ("writing-scenarios.md", "mistakes", "report.json")],
+)
+def test_commands_of_the_testbed_s_pages_say_what_they_should(
+    document: str, example: str, left: str, tmp_path: Path
+) -> None:
+    """As a reader would run them, one after the other, in the folder of the example."""
+    folder = tmp_path / "reader"
+    shutil.copytree(DOCS / "examples" / example, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    check_commands((DOCS / document).read_text(), folder, width=96)
+    assert (folder / left).is_file()
+
+
+@pytest.mark.parametrize("document", ["semantics.md", "transport.md"])
+def test_every_guarantee_names_a_test_that_exists(document: str) -> None:
     """The link leads to its file, and the file has the test."""
-    (table,) = re.findall(r"\| guarantee \| shown by \|\n\|.*\n((?:\|.*\n)+)", TRANSPORT.read_text())
+    page = DOCS / document
+    (table,) = re.findall(r"\| guarantee \| shown by \|\n\|.*\n((?:\|.*\n)+)", page.read_text())
     assert len(table.splitlines()) >= 20
     for line in table.splitlines():
         path, link, name = re.fullmatch(r"\| .+ \| \[(\S+)\]\((\S+)\)::(test_\w+) \|", line).groups()  # type: ignore[union-attr]
-        assert (TRANSPORT.parent / link).resolve() == ROOT / path
+        assert (page.parent / link).resolve() == ROOT / path
         assert re.search(rf"^(async )?def {name}\(", (ROOT / path).read_text(), re.MULTILINE), name
 
 

@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 _QUOTED = re.compile(r"<!-- (\S+): (\w+) -->\n```\w+\n(.*?)```", re.DOTALL)
-_VARYING = re.compile(r"\d+(\.\d+)? s\b|[\d,]+ schedules/s|on (cpu|cuda)\b")
+_VARYING = re.compile(r"\d+(\.\d+)? ?s\b|[\d,]+ schedules/s|on (cpu|cuda)\b")
 _ANY = ("...", "…")
 _PROGRAMS = {"omni-ipc": "-m omni_ipc", "pytest": "-m pytest -p omni_ipc.pytest_plugin", "python": ""}
 
@@ -92,4 +92,7 @@ def quotable(path: Path, what: str) -> str:
     if what == "docstring":
         return (ast.get_docstring(module) or "").partition("\n\n")[2] + "\n"
     (found,) = (node for node in ast.walk(module) if getattr(node, "name", None) == what)
-    return textwrap.dedent(ast.get_source_segment(source, found, padded=True) or "") + "\n"
+    assert isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    parts = [ast.get_source_segment(source, part, padded=True) or "" for part in (*found.decorator_list, found)]
+    *decorators, body = map(textwrap.dedent, parts)
+    return "".join(f"@{decorator.strip()}\n" for decorator in decorators) + body + "\n"
