@@ -24,6 +24,7 @@ from omni_ipc.testbed.instrument.tables import (
     TABLES,
     TAKERS,
     TESTS,
+    THROUGH,
     TOOLS,
     Effect,
 )
@@ -36,7 +37,13 @@ _VALUES = (
     *(re.Pattern, re.Match, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta, pathlib.PurePath),
     *(types.CodeType, types.FrameType, types.TracebackType, threading.local, contextvars.ContextVar, Controlled),
 )
+_OURS = (*TOOLS, "omni_ipc")
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
+
+
+_NAMED = (Kind.ATTRIBUTE, Kind.BY_NAME)
+_UNTYPED = {"__setattr__": True, "__delattr__": True, "__getattribute__": False}
+"""Methods of every object that use one of its attributes, and whether they change it."""
 
 
 class Passing(enum.Enum):
@@ -71,6 +78,16 @@ def container(kind: type) -> type | None:
     return next((base for base in kind.__mro__ if base in TABLES), None)
 
 
+def has_content(kind: type) -> bool:
+    """Tell whether a type is one of containers or iterators, whose methods use what is in them."""
+    return container(kind) is not None or hasattr(kind, "__next__")
+
+
+def _has_attributes(kind: type) -> bool:
+    """Tell whether objects of a type have attributes that any code may set."""
+    return kind.__dictoffset__ != 0 and not issubclass(kind, threading.local)
+
+
 class Effects:
     """Tells what sites do to objects.
 
@@ -97,7 +114,9 @@ class Effects:
         return self.known[key]
 
     def _find(self, site: Site, kind: type) -> Use | None:
-        if issubclass(kind, _VALUES) or (issubclass(kind, _CODE) and site.kind is not Kind.ATTRIBUTE):
+        if issubclass(kind, _VALUES) and not (site.kind in _NAMED and _has_attributes(kind)):
+            return None
+        if issubclass(kind, _CODE) and site.kind is not Kind.ATTRIBUTE:
             return None
         match site.kind:
             case Kind.ATTRIBUTE:
@@ -138,6 +157,8 @@ class Effects:
         found = _look_up(kind, name)
         if base is not None and (outer or not isinstance(found, types.FunctionType)):
             return _builtin(TABLES[base].get(name), name, kind)
+        if name in _UNTYPED and not isinstance(found, types.FunctionType):
+            return Use(ALL, _UNTYPED[name])
         if found is None:
             return None if name.startswith("__") else Use(name, False)
         if (
@@ -162,9 +183,11 @@ class Effects:
         )
 
     def _argument(self, site: Site, kind: type) -> Use | None:
-        if container(kind) is None:
-            return None
         reads = site.name in READERS
+        if hasattr(kind, "__next__"):
+            return self._step(kind)
+        if container(kind) is None:
+            return self._whole(site.name, kind, writes=not reads)
         effect = Effect.SHAPE_READ if site.name == "len" else Effect.READ if reads else Effect.WRITE
         return Use(None, effect.writes, effect)
 
@@ -195,11 +218,29 @@ class Effects:
     def _value(self, site: Site, kind: type) -> Use | None:
         if issubclass(kind, _VIEWS):
             return Use(None, False, Effect.READ)
+        if hasattr(kind, "__next__"):
+            return self._step(kind) if site.name == "*" else None
         base = container(kind)
-        if base is None or any(isinstance(_look_up(kind, name), types.FunctionType) for name in _tests(site.name)):
+        if base is None:
+            return self._whole(site.name, kind, writes=False)
+        if any(isinstance(_look_up(kind, name), types.FunctionType) for name in _tests(site.name)):
             return None
         effect = Effect.SHAPE_READ if site.name == "bool" else Effect.READ
         return Use(None, False, effect)
+
+    def _whole(self, name: str, kind: type, *, writes: bool) -> Use | None:
+        """Return what code without points does to an object that it is given, or that an operator is about."""
+        if issubclass(kind, (type, types.ModuleType)) or issubclass(kind, _VIEWS):
+            return None
+        acts_itself = self.knows(kind) and not hasattr(kind, "__dataclass_fields__") and name not in THROUGH
+        return None if acts_itself and not writes else Use(ALL, writes)
+
+    def is_blind_in(self, function: Any) -> bool:
+        """Tell whether a function may do something to what it is given that is not seen inside of it."""
+        function = bare(function)
+        if self.knows(function) or (isinstance(function, type) and issubclass(function, BaseException)):
+            return False
+        return not _is_of(getattr(function, "__module__", None) or "", _OURS)
 
     def _sliced(self, site: Site, use: Use | None) -> Use | None:
         if use is None or use.effect is None or site.name != "[:]":

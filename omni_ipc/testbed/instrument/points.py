@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from types import CellType
 from typing import Any
 
 from omni_ipc.records import Field
 from omni_ipc.testbed.identity import Identities
-from omni_ipc.testbed.instrument.effects import ALL, Effects, Use
+from omni_ipc.testbed.instrument.effects import ALL, Effects, Use, container
 from omni_ipc.testbed.instrument.names import Name, Names, is_plain
 from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
@@ -53,10 +53,11 @@ class Location:
 class Access(Operation):
     """An access of code under test, which performs it itself; it orders nothing else."""
 
-    __slots__ = ()
+    __slots__ = ("location",)
 
     def __init__(self, location: Location, verb: str, reads: int, writes: int) -> None:
         super().__init__(f"{location.noun}.{verb}", location, _nothing, always)
+        self.location = location
         self.reads, self.writes = reads, writes
 
     @property
@@ -94,33 +95,51 @@ class Points:
         if known is not None and kernel.observer is None:
             kernel.perform(known)
             return
+        access, part = self._access_to(number, value, arguments)
+        if access is None:
+            return
+        step = kernel.depth
+        self._perform(kernel, access, SITES[number], value, part)
+        if kernel.depth != step + 1:  # others may have changed what there is
+            self._add(kernel, access, number, value, arguments)
+
+    def pause_together(self, kernel: Kernel, uses: Callable[[], list[tuple[int, Any]]]) -> None:
+        """Announce accesses that one operation makes, and wait for its turn.
+
+        Args:
+            uses: gives their sites and objects; others may change what there is until the turn comes.
+        """
+        accesses = [access for access, _ in (self._access_to(*use, ()) for use in uses()) if access is not None]
+        if not accesses:
+            return
+        step = kernel.depth
+        kernel.perform(_joint(accesses))
+        if kernel.depth != step + 1:
+            for number, value in uses():
+                self._add(kernel, None, number, value, ())
+
+    def _add(self, kernel: Kernel, known: Access | None, number: int, value: Any, arguments: tuple[Any, ...]) -> None:
+        """Let the step in progress make an access, too."""
+        again, _ = self._access_to(number, value, arguments)
+        if again is not None and again is not known:
+            kernel.reads |= again.reads
+            kernel.writes |= again.writes
+
+    def _access_to(self, number: int, value: Any, arguments: tuple[Any, ...]) -> tuple[Access | None, str | None]:
+        """Return what is done at a site to an object, and to which part of it."""
         site = SITES[number]
         if site.kind in _VARIABLES:
-            access = self._here[number, id(value)] = self._variable(site, value)
-            self._perform(kernel, access, site, value, site.name)
-            return
+            variable = self._here[number, id(value)] = self._variable(site, value)
+            return variable, site.name
         use = self.effects.use(number, site, type(value))
         if use is None:
-            return
+            return None, None
         if use.effect is not None:
-            self._pause_at_item(kernel, site, use.effect, value, arguments)
-            return
+            return self._item(use.effect, value, arguments), None
         access = self._attribute(site, use, value, arguments)
         if site.kind is Kind.ATTRIBUTE:
             self._here[number, id(value)] = access
-        self._perform(kernel, access, site, value, use.part or site.name)
-
-    def _pause_at_item(
-        self, kernel: Kernel, site: Site, effect: Effect, value: Any, arguments: tuple[Any, ...]
-    ) -> None:
-        step = kernel.depth
-        access = self._item(effect, value, arguments)
-        self._perform(kernel, access, site, value, None)
-        if kernel.depth != step + 1:  # others may have changed what there is
-            again = self._item(effect, value, arguments)
-            if again is not access:
-                kernel.reads |= again.reads
-                kernel.writes |= again.writes
+        return access, use.part or site.name
 
     def _perform(self, kernel: Kernel, access: Access, site: Site, held: Any, part: str | None) -> None:
         if kernel.observer is not None and access.subject is not None:
@@ -139,8 +158,12 @@ class Points:
         if site.kind is Kind.BY_NAME and arguments and isinstance(arguments[0], str):
             part = arguments[0]
         text = f"{name.text}.{part}" if part != ALL else name.text
-        if part == ALL:
-            return self._access(name, part, text, "object", writes=True)  # so that it conflicts with each attribute
+        if part == ALL:  # writes, so that it conflicts with each attribute
+            access = self._access(name, part, text, "object", writes=True)
+            if container(type(value)) is None:
+                return access
+            content = self._identities[*name.key, _SHAPE] | self._identities[*name.key, _ANY]
+            return Access(access.location, "write", access.reads, access.writes | content)
         return self._access(name, part, text, "field", writes=use.writes)
 
     def _access(self, name: Name, part: str, text: str, noun: str, *, writes: bool) -> Access:
@@ -193,7 +216,7 @@ class Points:
                     items |= self._identities[*name.key, "[]", self.names.key_of(key)]
                 return shape | anything | items, 0, name.text
         if not arguments or (isinstance(value, list) and not isinstance(arguments[0], int)):
-            return (shape | anything, 0, name.text) if not effect.writes else (0, shape | anything, name.text)
+            return self._bits(Effect.WRITE if effect.writes else Effect.READ, name, value, ())
         return self._item_bits(effect, name, value, arguments[0], shape, anything)
 
     def _item_bits(
@@ -214,6 +237,18 @@ class Points:
 
     def _shown(self, key: Any) -> str:
         return repr(key) if is_plain(key) else self.names.of(key).text
+
+
+def _joint(accesses: Sequence[Access]) -> Access:
+    """Make one access of several."""
+    if len(accesses) == 1:
+        return accesses[0]
+    reads = writes = 0
+    for access in accesses:
+        reads |= access.reads
+        writes |= access.writes
+    main = next((access for access in accesses if access.writes), accesses[0])
+    return Access(main.location, "write" if writes else "read", reads, writes)
 
 
 def _is_lasting(container: Any, key: Any) -> bool:

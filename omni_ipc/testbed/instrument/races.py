@@ -19,8 +19,8 @@ from itertools import product
 from typing import Any
 
 from omni_ipc.testbed.instrument.effects import ALL, Effects
+from omni_ipc.testbed.instrument.noting import Notes, Stretch, Unkept
 from omni_ipc.testbed.instrument.sites import SITES, Kind
-from omni_ipc.testbed.instrument.tracker import Notes, Stretch, Unkept
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.orders import Repeats, bits_of
 
@@ -129,7 +129,7 @@ def _widen(
     wholes = {owner for places in noted for owner, part in places if part == ALL}
 
     def wide(place: Place) -> Place:
-        return (place[0], ALL) if place[0] in wholes and place[1] is not None else place
+        return (place[0], ALL) if place[0] in wholes else place
 
     widened: list[Noted] = []
     for places in noted:

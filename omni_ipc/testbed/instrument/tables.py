@@ -84,6 +84,15 @@ READERS = _words(
 )
 """Functions that only read what they are given."""
 
+SHALLOW = _words(
+    "len list tuple set frozenset dict iter enumerate zip map filter reversed any all bool chain islice next partial "
+    "bool + * ** for extend"
+)
+"""What does not look into the things that a container holds."""
+
+THROUGH = _words("copy deepcopy dumps asdict astuple replace format format_map vars match")
+"""What gets at the attributes of an object, whatever methods its class has."""
+
 BY_NAME = dict.fromkeys(("getattr", "hasattr", "vars", "dir"), False)
 BY_NAME |= dict.fromkeys(("setattr", "delattr", "next"), True)
 """Functions that use an attribute by its name, or all of them, or take a step; and whether they change anything."""
@@ -100,6 +109,9 @@ PURE = ("__getitem__", "__contains__", "__len__", "__iter__", "__eq__")
 
 TAKERS = _words("update extend extendleft += |= &= -= ^= union intersection difference symmetric_difference")
 """Methods of containers that read one that they are given; others keep it at most."""
+
+KEPT = frozenset().union(*TABLES.values(), ("__next__", "send", "throw")) - {"__init__"}
+"""Methods of containers and iterators, which may be kept and called later."""
 
 TESTS = {"bool": ("__bool__", "__len__"), "==": ("__eq__",), "str": ("__format__", "__str__", "__repr__")}
 """What runs, by what is asked; else the object is looped over."""

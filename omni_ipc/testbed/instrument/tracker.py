@@ -10,99 +10,35 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import repeat
-from types import FunctionType
-from typing import Any, NamedTuple
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
 
-from omni_ipc.testbed.instrument.effects import Passing, container
-from omni_ipc.testbed.instrument.points import Points
-from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, hook_name
+from omni_ipc.testbed.instrument.behind import FLAT, all_behind, is_window, shown_by
+from omni_ipc.testbed.instrument.bound import Bound
+from omni_ipc.testbed.instrument.effects import Passing, has_content
+from omni_ipc.testbed.instrument.noting import Noting, Uses
+from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hook_name
 from omni_ipc.testbed.instrument.sites import SITES, Kind
+from omni_ipc.testbed.instrument.tables import SHALLOW, THROUGH
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.tasks import Task
-
-Notes = dict[tuple[int, int], object]
-_PLAIN = frozenset({int, float, str, bool, bytes, tuple, type(None), FunctionType, type})
 
 
-class Stretch(NamedTuple):
-    """What a task did between two of its steps.
-
-    Args:
-        depth: number of the steps of the run that were taken before.
-        notes: the object, by site and its id.
-        points: the same of accesses that were points.
-    """
-
-    task: Task
-    depth: int
-    notes: Notes
-    points: Notes
-
-
-class Unkept(NamedTuple):
-    """Stands for an object of a type that must not be kept."""
-
-    kind: type
-
-
-class _Containers(dict[type, bool]):
-    """Which types are containers."""
+class _Holds(dict[type, bool]):
+    """Of which types there are objects that may change, or hold others that may."""
 
     def __missing__(self, kind: type) -> bool:
-        found = self[kind] = container(kind) is not None
+        found = self[kind] = kind not in FLAT
         return found
 
 
-class Tracker:
-    """The hooks, for the run that is on.
-
-    Attributes:
-        marked: by site, whether accesses there are points.
-    """
+class Tracker(Noting):
+    """The hooks, for the run that is on."""
 
     def __init__(self) -> None:
-        self.marked = bytearray()
-        self._stretches: list[Stretch] = []
-        self._kernel: Kernel | None = None
-        self._points: Points | None = None
-        self._depth = -1
-        self._task: Task | None = None
-        self._notes: Notes = {}
-        self._reached: Notes = {}
-        self._containers = _Containers()
-        self._outer: list[tuple[Any, ...]] = []  # of runs in which this one is nested
-
-    def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
-        """Follow a run."""
-        self._outer.append((self._kernel, self._points, self.marked, self._stretches))
-        self._kernel, self._points, self.marked = kernel, points, marked
-        self._stretches = []
-        self._depth = -1
-
-    def end(self) -> list[Stretch]:
-        """Follow it no more, and return what was noted."""
-        stretches, self._notes = self._stretches, {}
-        self._kernel, self._points, self.marked, self._stretches = self._outer.pop()
-        self._depth, self._task = -1, None
-        return stretches
-
-    def _open(self, kernel: Kernel) -> None:
-        """Begin a stretch."""
-        self._depth, self._task = kernel.depth, kernel.current
-        self._notes, self._reached = {}, {}
-        if not kernel.over and self._task.index >= 0 and kernel.unjoined > 0:
-            self._stretches.append(Stretch(self._task, self._depth, self._notes, self._reached))
-
-    def _pause(self, kernel: Kernel, site: int, value: object, arguments: tuple[Any, ...]) -> None:
-        """Let others run before an access."""
-        if kernel.unjoined < 1 or kernel.over or kernel.current.index < 0 or self._points is None:
-            return
-        self._points.pause(kernel, site, value, arguments)
-        if kernel.depth != self._depth or kernel.current is not self._task:
-            self._open(kernel)
-        self._reached[site, id(value)] = value
+        super().__init__()
+        self._holds = _Holds()
 
     # Objects
 
@@ -153,9 +89,36 @@ class Tracker:
         return outer
 
     def touch_value(self, site: int, value: Any) -> Any:
-        """Announce that all of a value is read, if it is a container."""
-        if type(value) not in _PLAIN:
-            self.touch(site, value)
+        """Announce that all of a value is read."""
+        if type(value) not in FLAT and self._kernel is not None:
+            self._together(self._kernel, lambda: [(site, part) for part in _read(SITES[site].name, value)])
+        return value
+
+    def touch_both(self, site: int, left: Any, right: Any) -> tuple[Any, Any]:
+        """Announce that all of two values is read at once, by a function of `operator`."""
+        if self._kernel is not None and not (type(left) in FLAT and type(right) in FLAT):
+            name = SITES[site].name
+            self._together(
+                self._kernel, lambda: [(site, part) for value in (left, right) for part in _read(name, value)]
+            )
+        return left, right
+
+    def touch_second(self, site: int, right: Any, left: Any) -> Any:
+        """Announce that all of two values is read at once, of which the second was evaluated last."""
+        self.touch_both(site, left, right)
+        return right
+
+    def touch_member(self, site: int, value: Any, key: Any) -> Any:
+        """Announce that a key is looked for in a value that was evaluated last."""
+        if self._kernel is not None and is_window(value):
+            self._together(self._kernel, lambda: [(site + 1, part) for part in shown_by(value)])
+            return value
+        return self.touch_item(site, value, key)
+
+    def touch_bound(self, site: int, value: Any) -> Any:
+        """Let what is about to be kept of a container, one of its methods, announce its calls."""
+        if type(value) is BuiltinFunctionType and self._kernel is not None and has_content(type(value.__self__)):
+            return Bound(value, functools.partial(self._use, site))
         return value
 
     # Calls
@@ -198,8 +161,11 @@ class Tracker:
         if kernel is None:
             return
         for argument in arguments:
-            if self._containers[type(argument)]:
-                self._hand(site, value, argument)
+            if self._holds[type(argument)] and self._hands(kernel, site, value, arguments):
+                return
+        if is_window(value):
+            self._together(kernel, lambda: [(site, part) for part in (*shown_by(value), value)])
+            return
         if self.marked[site]:
             self._pause(kernel, site, value, arguments)
             return
@@ -207,44 +173,56 @@ class Tracker:
             self._open(kernel)
         self._notes[site, id(value)] = value
 
-    def _hand(self, site: int, value: Any, argument: Any) -> None:
-        """Announce what a method does to a container that is handed to it; see `Place.call_site`."""
+    def _hands(self, kernel: Kernel, site: int, value: Any, arguments: tuple[Any, ...]) -> bool:
+        """Announce a call together with what it does to what is handed to it; see `Place.call_site`."""
         assert self._points is not None
-        match self._points.effects.passing(SITES[site].name, type(value)):
-            case Passing.READS:
-                self.touch(site + 1, argument)
-            case Passing.CHANGES:
-                self.touch(site + 2, argument)
+        name, effects = SITES[site].name, self._points.effects
+        if (known := _own(value, name)) is not None and not effects.is_blind_in(known):
+            return False
+        passing = effects.passing(name, type(value))
+        if passing is Passing.NOTHING:
+            return False
+        handed = site + (1 if passing is Passing.READS else 2)
+
+        def uses() -> Uses:
+            inside = [part for argument in arguments for part in all_behind(argument, objects=name in THROUGH)]
+            return [(handed, part) for part in inside] + [(site, part) for part in (*shown_by(value), value)]
+
+        self._together(kernel, uses)
+        return True
 
     def _pass(self, site: int, function: Any, arguments: tuple[Any, ...]) -> None:
-        if self._kernel is None or self._points is None:
+        kernel, points = self._kernel, self._points
+        if kernel is None or points is None or not points.effects.is_blind_in(function):
             return
-        for argument in arguments:
-            if self._containers[type(argument)] and not self._points.effects.knows(function):
-                self.touch(site, argument)
+        while isinstance(function, functools.partial):
+            arguments = (*function.args, *function.keywords.values(), *arguments)
+            function = function.func
+        name = SITES[site].name
+        owner = function if hasattr(function, "cache_clear") else getattr(function, "__self__", None)
+        given = arguments if type(owner) in FLAT else (owner, *arguments)
+        if any(type(argument) not in FLAT for argument in given):
+            self._together(kernel, lambda: [(site, part) for value in given for part in _read(name, value)])
 
     # Loops
 
     def touch_steps(self, site: int, iterable: Any) -> Any:
         """Announce each step of a loop, right before it is taken."""
-        if self._kernel is None or self._points is None or type(iterable) in _PLAIN:
+        if self._kernel is None or self._points is None or type(iterable) in FLAT or type(iterable) is tuple:
             return iterable
-        if self._points.effects.use(site, SITES[site], type(iterable)) is None:
+        if is_window(iterable):
+            seen: Callable[..., Any] = functools.partial(self._step, [*shown_by(iterable)])
+        elif self._points.effects.use(site, SITES[site], type(iterable)) is None:
             return iterable
-        seen = self.touch if self._containers[type(iterable)] else self._step
+        else:
+            is_kept = not hasattr(type(iterable), "__next__")
+            seen = self.touch if is_kept else functools.partial(self._step, ())
         return map(_SECOND, zip(map(seen, repeat(site), repeat(iterable)), iter(iterable), strict=False))
 
-    def _step(self, site: int, steps: Any) -> None:
-        """Announce a step of an iterator without keeping it alive: the end of a generator's life is an event."""
-        kernel = self._kernel
-        if kernel is None:
-            return
-        if self.marked[site]:
-            self._pause(kernel, site, steps, ())
-        elif kernel.depth != self._depth or kernel.current is not self._task:
-            self._open(kernel)
-        notes = self._reached if self.marked[site] else self._notes
-        notes[site, id(steps)] = Unkept(type(steps))
+    def _step(self, shown: Sequence[Any], site: int, steps: Any) -> None:
+        """Announce a step of an iterator or a view, and that what it shows is read."""
+        if self._kernel is not None:
+            self._together(self._kernel, lambda: [(site, steps), *((site + 1, part) for part in shown)])
 
     # Variables
 
@@ -286,9 +264,23 @@ class Tracker:
 _SECOND = operator.itemgetter(1)
 
 
+def _own(value: Any, name: str) -> Any:
+    """Return what an object has under a name of its own, without calling it; or a class, or a module."""
+    if isinstance(value, type):
+        return next((vars(base)[name] for base in value.__mro__ if name in vars(base)), None)
+    return getattr(value, "__dict__", {}).get(name)
+
+
+def _read(name: str, value: Any) -> list[Any]:
+    """Give what code without points gets at, by the name of what does it."""
+    if name in SHALLOW:
+        return [*shown_by(value), value] if not isinstance(value, (tuple, frozenset)) else []
+    return all_behind(value, objects=name in THROUGH)
+
+
 def hooks_of(tracker: Tracker) -> dict[str, Callable[..., Any]]:
     """Return what rewritten code calls, by the name that it has there."""
     special = {"getitem": operator.getitem, "setitem": operator.setitem}
-    found: dict[str, Any] = {name: getattr(operator, name) for name in GROWS} | special
+    found: dict[str, Any] = {name: getattr(operator, name) for name in (*GROWS, *PLAIN)} | special
     found |= {name: getattr(tracker, name) for name in HOOKS if name not in found}
     return {hook_name(name): function for name, function in found.items()}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.base import Place
-from omni_ipc.testbed.instrument.rewriting.nodes import call, hook, is_super, mangle, nothing, starred
+from omni_ipc.testbed.instrument.rewriting.nodes import call, hook, is_super, mangle, may_hold, nothing, starred
 from omni_ipc.testbed.instrument.sites import Kind
+from omni_ipc.testbed.instrument.tables import KEPT
 
 
 class Accesses(Place):
@@ -24,6 +25,13 @@ class Accesses(Place):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
+        found = self.attribute(node)
+        if not self.is_inside or node.attr not in KEPT or not isinstance(node.ctx, ast.Load):
+            return found
+        return hook("touch_bound", self.call_site(node.attr, node), found, at=node)
+
+    def attribute(self, node: ast.Attribute) -> ast.expr:
+        """Rewrite an attribute, even if it is a method that is called at once."""
         if not self.is_inside or self.is_module(node.value):
             return self.whole(node)
         writes = not isinstance(node.ctx, ast.Load)
@@ -31,6 +39,13 @@ class Accesses(Place):
         how = "touch_outer" if is_super(node.value) else "touch"
         node.value = hook(how, site, self.visited(node.value), at=node.value)
         return node
+
+    def call_site(self, name: str, at: ast.AST, *, outer: bool = False) -> ast.Constant:
+        """Number a call's site, and behind it two for what it is handed: to be read, or to be changed."""
+        site = self.site(Kind.METHOD, name, at, outer=outer)
+        self.site(Kind.VALUE, name, at)
+        self.site(Kind.ARGUMENT, "", at)
+        return site
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802
         if not self.is_inside:
@@ -53,6 +68,12 @@ class Accesses(Place):
         """Number the site of a subscript."""
         name = "[:]" if isinstance(node.slice, ast.Slice) else "del" if isinstance(node.ctx, ast.Del) else "[]"
         return self.site(Kind.ITEM, name, node, writes=not isinstance(node.ctx, ast.Load))
+
+    def value(self, node: ast.expr, name: str) -> ast.expr:
+        """Rewrite an expression of which all is read, if it is a container."""
+        if not self.is_inside or not may_hold(node):
+            return self.visited(node)
+        return hook("touch_value", self.site(Kind.VALUE, name, node), self.visited(node), at=node)
 
     def whole(self, node: ast.expr) -> ast.expr:
         """Leave an expression as it is, and rewrite what is in it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.accesses import Accesses
-from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold, nothing
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold
 from omni_ipc.testbed.instrument.sites import Kind
 from omni_ipc.testbed.instrument.tables import BY_NAME, MAKERS, OBLIVIOUS
 
@@ -31,15 +31,15 @@ class Invocations(Accesses):
         if self._is_own(method):
             return self.whole(node)
         outer = is_super(target)
-        site = self._method_site(mangle(method.attr, self.owner), node, outer=outer)
+        site = self.call_site(mangle(method.attr, self.owner), node, outer=outer)
         arguments = _values(node)
-        if all(self.is_stable(argument) for argument in arguments):
+        if not _spreads(node) and all(self.is_stable(argument) for argument in arguments):
             how = "touch_outer" if outer else "touch_call"
             method.value = hook(how, site, self.visited(target), *arguments, at=target)
             return node
         if self.is_stable(target) and self._are_stable_but_last(arguments):
             return self._with_last(node, "touch_last", site, target)
-        node.func = self.visited(method)
+        node.func = self.attribute(method)
         return self._packed(node, site)
 
     def _is_own(self, method: ast.Attribute) -> bool:
@@ -51,13 +51,6 @@ class Invocations(Accesses):
             and method.attr not in self.scopes.assigned
         )
 
-    def _method_site(self, name: str, at: ast.AST, *, outer: bool = False) -> ast.Constant:
-        """Number a call's site, and behind it two for what it is handed: to be read, or to be changed."""
-        site = self.site(Kind.METHOD, name, at, outer=outer)
-        self.site(Kind.VALUE, name, at)
-        self.site(Kind.ARGUMENT, "", at)
-        return site
-
     def _function(self, node: ast.Call) -> ast.expr:
         function, name, arguments = node.func, _last_name(node.func), _values(node)
         known = isinstance(function, ast.Name) and function.id in self.scopes.defined
@@ -68,7 +61,7 @@ class Invocations(Accesses):
         site = self.site(Kind.ARGUMENT, name, node)
         plain = self.is_stable(function)
         if (plain or isinstance(function, ast.Attribute)) and self._are_stable_but_last(arguments):
-            return self._with_last(node, "touch_passed", site, function if plain else nothing(node))
+            return self._with_last(node, "touch_passed", site, function)
         node.func = self.visited(function)
         return self._packed(node, site)
 
@@ -81,13 +74,21 @@ class Invocations(Accesses):
             return self._with_last(node, "touch_named", site, None)
         return self._packed(node, site)
 
+    def visit_keyword(self, node: ast.keyword) -> ast.keyword:
+        node.value = self.value(node.value, "**") if node.arg is None else self.visited(node.value)
+        return node
+
     def _are_stable_but_last(self, arguments: list[ast.expr]) -> bool:
         return all(self.is_stable(argument) for argument in arguments[:-1])
 
     def _with_last(self, node: ast.Call, how: str, site: ast.Constant, first: ast.expr | None) -> ast.expr:
         """Announce a call when its last argument has been evaluated; it is safe to evaluate the others twice."""
         *others, last = _values(node)
-        value = hook(how, site, *([] if first is None else [first]), self.visited(last), *others, at=last)
+        spread = bool(node.keywords and node.keywords[-1].arg is None) or (
+            not node.keywords and isinstance(node.args[-1], ast.Starred)
+        )
+        evaluated = self.value(last, "*") if spread else self.visited(last)
+        value = hook(how, site, *([] if first is None else [first]), evaluated, *others, at=last)
         if node.keywords:
             node.keywords[-1].value = value
         elif isinstance(node.args[-1], ast.Starred):
@@ -101,6 +102,13 @@ class Invocations(Accesses):
         packed = hook("touch_packed", site, node.func, *(self.visited(argument) for argument in node.args), at=node)
         packed.keywords = [self.visit(keyword) for keyword in node.keywords]
         return ast.copy_location(ast.Call(packed, [], []), node)
+
+
+def _spreads(node: ast.Call) -> bool:
+    """Tell whether a call is given all that is in a container."""
+    return any(isinstance(argument, ast.Starred) for argument in node.args) or any(
+        keyword.arg is None for keyword in node.keywords
+    )
 
 
 def _values(node: ast.Call) -> list[ast.expr]:

@@ -8,6 +8,26 @@ _ARITHMETIC = ("iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod
 GROWS = (*_ARITHMETIC, "iand", "ior", "ixor")
 """Functions of `operator`."""
 
+_COMPARISONS: dict[type, str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+_BINARY: dict[type, str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Mod: "mod",
+    ast.BitOr: "or_",
+    ast.BitAnd: "and_",
+}
+_BINARY |= {ast.BitXor: "xor"}
+PLAIN = (*_COMPARISONS.values(), *_BINARY.values())
+"""More of them, for operators of which containers may be operands."""
+
 HOOKS = (
     "touch",  # (site, obj) -> obj
     "touch_item",  # (site, obj, key) -> obj
@@ -21,6 +41,10 @@ HOOKS = (
     "touch_passed",  # (site, function, last argument, *other arguments) -> last argument
     "touch_named",  # (site, last argument, *other arguments) -> last argument
     "touch_packed",  # (site, function, *arguments, **keywords) -> all of it, to be called with nothing
+    "touch_both",  # (site, left, right) -> left, right
+    "touch_second",  # (site, right, left) -> right
+    "touch_member",  # (site, obj, key) -> obj
+    "touch_bound",  # (site, method) -> method
     "touch_steps",  # (site, iterable) -> iterable
     "touch_global",  # (site) -> True
     "store_global",  # (site, value) -> value
@@ -31,6 +55,7 @@ HOOKS = (
     "getitem",
     "setitem",
     *GROWS,
+    *PLAIN,
 )
 """Each is known to rewritten code as ``__omni_NAME__``: so it is not mangled in classes."""
 
@@ -92,6 +117,11 @@ def shown(name: str, at: ast.AST) -> ast.Lambda:
 def in_place(operator: ast.operator) -> str:
     """Name the function of `operator` that grows a value in place."""
     return _IN_PLACE[type(operator)]
+
+
+def function_of(operator: ast.operator | ast.cmpop) -> str | None:
+    """Name the function of `operator` that does the same with two operands; None if no container can be one."""
+    return _COMPARISONS.get(type(operator)) or _BINARY.get(type(operator))
 
 
 def may_hold(node: ast.expr) -> bool:

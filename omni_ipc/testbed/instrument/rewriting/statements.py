@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from omni_ipc.testbed.instrument.rewriting.accesses import sliced
 from omni_ipc.testbed.instrument.rewriting.nodes import hook, in_place, load, mangle, shown, starred
-from omni_ipc.testbed.instrument.rewriting.values import Values
+from omni_ipc.testbed.instrument.rewriting.values import Values, is_pair
 from omni_ipc.testbed.instrument.sites import Kind
 
 Loop = TypeVar("Loop", ast.For, ast.AsyncFor)
@@ -125,7 +125,7 @@ class Rewriter(Values):
         assert isinstance(node.target, ast.Name)
         node.value = self.value(node.value, "+")
         if isinstance(node.op, (ast.Add, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, ast.Mult)):
-            site = self._method_site("+=", node)
+            site = self.call_site("+=", node)
             node.value = hook("touch_last", site, load(node.target.id, node), node.value, at=node.value)
         return node
 
@@ -186,7 +186,11 @@ class Rewriter(Values):
         return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:  # noqa: N802
-        node.test = self.truth(node.test)
+        if isinstance(node.test, ast.Compare) and is_pair(node.test) and self.is_inside:
+            stable = self.is_stable(node.test.left)  # it stays a comparison, which a traceback underlines
+            node.test = self.compared(node.test, None if stable else self._hold(node.test))
+        else:
+            node.test = self.truth(node.test)
         node.msg = None if node.msg is None else self.visited(node.msg)
         return node
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.invocations import Invocations
-from omni_ipc.testbed.instrument.rewriting.nodes import hook, may_hold, nothing
+from omni_ipc.testbed.instrument.rewriting.nodes import function_of, hook, load, may_hold, nothing, starred
 from omni_ipc.testbed.instrument.sites import Kind
 
 _MEMBERSHIP = (ast.In, ast.NotIn)
@@ -15,12 +15,6 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 class Values(Invocations):
     """The part that rewrites what is made of values."""
-
-    def value(self, node: ast.expr, name: str) -> ast.expr:
-        """Rewrite an expression of which all is read, if it is a container."""
-        if not self.is_inside or not may_hold(node):
-            return self.visited(node)
-        return hook("touch_value", self.site(Kind.VALUE, name, node), self.visited(node), at=node)
 
     def truth(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression of which only the truth is asked."""
@@ -37,7 +31,27 @@ class Values(Invocations):
         """Rewrite what is looped over."""
         if not self.is_inside or isinstance(node, (ast.Constant, ast.Tuple, ast.List)):
             return self.visited(node)
-        return hook("touch_steps", self.site(Kind.STEP, "for", node), self.visited(node), at=node)
+        site = self.site(Kind.STEP, "for", node)
+        self.site(Kind.VALUE, "*", node)  # of what a view or an iterator shows
+        return hook("touch_steps", site, self.visited(node), at=node)
+
+    def both(self, node: ast.expr, left: ast.expr, right: ast.expr, function: str, name: str) -> ast.expr:
+        """Rewrite an operator that reads all of two operands, when both have been evaluated."""
+        pair = hook("touch_both", self.site(Kind.VALUE, name, node), self.visited(left), self.visited(right), at=node)
+        return hook(function, starred(pair), at=node)
+
+    def compared(self, node: ast.Compare, held: ast.Name | None = None) -> ast.expr:
+        """Rewrite a comparison of two values, and let it be one if the first may be evaluated twice, or held."""
+        left, right = node.left, node.comparators[0]
+        if not self.is_stable(left) and held is None:
+            function = function_of(node.ops[0])
+            assert function is not None
+            return self.both(node, left, right, function, "==")
+        site, first = self.site(Kind.VALUE, "==", node), left
+        if held is not None:
+            node.left, first = ast.copy_location(ast.NamedExpr(held, self.visited(left)), left), load(held.id, left)
+        node.comparators = [hook("touch_second", site, self.visited(right), first, at=right)]
+        return node
 
     # What reads
 
@@ -57,6 +71,8 @@ class Values(Invocations):
     def visit_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802
         operands = [node.left, *node.comparators]
         reads = not any(isinstance(operand, ast.Constant) for operand in operands)
+        if reads and is_pair(node) and self.is_inside:
+            return self.compared(node)
         stays = [operator for operator in node.ops if isinstance(operator, _UNREAD)]
         if self.is_inside:
             keys = [operand if self.is_stable_key(operand) else None for operand in operands]
@@ -72,12 +88,17 @@ class Values(Invocations):
     def _compared(self, operator: ast.cmpop, operand: ast.expr, key: ast.expr | None, *, reads: bool) -> ast.expr:
         if isinstance(operator, _MEMBERSHIP) and self.is_inside and may_hold(operand):
             site = self.site(Kind.MEMBER, "in" if key is not None else "in ?", operand)
-            return hook("touch_item", site, self.visited(operand), key or nothing(operand), at=operand)
+            self.site(Kind.VALUE, "*", operand)  # of what a view shows
+            return hook("touch_member", site, self.visited(operand), key or nothing(operand), at=operand)
         return self.value(operand, "==") if reads and not isinstance(operator, _UNREAD) else self.visited(operand)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
-        if _is_number(node.left) or _is_number(node.right):
+        function = function_of(node.op)
+        numbers = _is_number(node.left) or _is_number(node.right)
+        if not self.is_inside or function is None or (numbers and not isinstance(node.op, ast.Mult)):
             return self.whole(node)
+        if may_hold(node.left) and may_hold(node.right):
+            return self.both(node, node.left, node.right, function, "+")
         node.left, node.right = self.value(node.left, "+"), self.value(node.right, "+")
         return node
 
@@ -138,6 +159,15 @@ class Values(Invocations):
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:  # noqa: N802
         return self._comprehension(node)
+
+
+def is_pair(node: ast.expr) -> bool:
+    """Tell whether an expression compares two values that may be containers."""
+    match node:
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            constant = isinstance(left, ast.Constant) or isinstance(right, ast.Constant)
+            return function_of(operator) is not None and not constant and (may_hold(left) or may_hold(right))
+    return False
 
 
 def _is_number(node: ast.expr) -> bool:

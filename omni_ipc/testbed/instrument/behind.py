@@ -1,0 +1,92 @@
+"""What lies behind an object that is handed to code without points: all that this code can get at through it.
+
+A view or an iterator shows containers; a container that is printed, compared or copied is read with all that is in it.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import itertools
+import types
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from omni_ipc.testbed.instrument.tables import TABLES
+
+_LISTS: tuple[Any, ...] = ([], {}, set(), (), "", b"", range(0), bytearray(), deque(), array.array("i"))
+_DICT: dict[str, str] = {}
+VIEWS: frozenset[type] = frozenset(map(type, (_DICT.keys(), _DICT.values(), _DICT.items()))) | {types.MappingProxyType}
+ITERATORS: frozenset[type] = frozenset(
+    [type(iter(some)) for some in _LISTS]
+    + [type(reversed(some)) for some in ([*_DICT], _DICT, deque[str](), _DICT.values(), _DICT.items())]
+    + [type(iter(some)) for some in (_DICT.values(), _DICT.items())]
+    + [enumerate, zip, map, filter, reversed, itertools.chain, itertools.islice, itertools.cycle, itertools.starmap]
+    + [itertools.accumulate, itertools.takewhile, itertools.dropwhile, itertools.filterfalse, itertools.zip_longest]
+)
+FLAT: frozenset[type] = frozenset(
+    {int, float, complex, str, bytes, bool, type(None), range, slice, type(...), type(NotImplemented)}
+    | {types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, types.CodeType, type}
+)
+"""Types of objects behind which there is nothing."""
+
+_WINDOWS = VIEWS | ITERATORS | {memoryview}
+
+
+def is_window(value: object) -> bool:
+    """Tell whether an object is a view or an iterator, which shows others."""
+    return type(value) in _WINDOWS
+
+
+def shown_by(value: Any) -> Iterator[Any]:
+    """Give the containers that a view or an iterator shows; nothing, if it is none."""
+    todo = [value] if type(value) in _WINDOWS else []
+    while todo:
+        window = todo.pop()
+        for part in [window.obj] if type(window) is memoryview else gc.get_referents(window):
+            if type(part) in _WINDOWS or type(part) is tuple:  # `zip` keeps its iterators in one
+                todo.append(part)
+            elif type(part) not in FLAT:
+                yield part
+
+
+def all_behind(value: Any, *, objects: bool = False) -> list[Any]:
+    """Give a value and what it contains, at any depth, as far as that may change.
+
+    Args:
+        objects: attributes of any object count as its content; else those of a data class, which are printed and
+            compared by code that is made for it.
+    """
+    found: list[Any] = []
+    seen: set[int] = set()
+    todo = [value]
+    while todo:
+        value = todo.pop()
+        if type(value) in FLAT or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if not isinstance(value, (tuple, frozenset)):
+            found.append(value)
+        todo += _inside(value, objects=objects)
+    return found
+
+
+def _inside(value: Any, *, objects: bool) -> list[Any]:
+    for base in (*TABLES, tuple, frozenset):
+        if isinstance(value, base):
+            return [] if base is bytearray else [*_items(base, value)]
+    if type(value) in _WINDOWS:
+        return list(shown_by(value))
+    kind = type(value)
+    if objects or hasattr(kind, "__dataclass_fields__") or kind is types.SimpleNamespace:
+        return list(getattr(value, "__dict__", {}).values())
+    return []
+
+
+def _items(base: Any, value: Any) -> Iterator[Any]:
+    if base is dict:
+        yield from dict.keys(value)
+        yield from dict.values(value)
+    else:
+        yield from base.__iter__(value)

@@ -1,0 +1,103 @@
+"""Accesses of the run that is on: noted once for each stretch of a task between two of its steps, or made points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from omni_ipc.testbed.instrument.points import Points
+from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.tasks import Task
+
+Notes = dict[tuple[int, int], object]
+Uses = list[tuple[int, Any]]
+"""The sites and the objects of accesses that one operation makes."""
+
+
+class Stretch(NamedTuple):
+    """What a task did between two of its steps.
+
+    Args:
+        depth: number of the steps of the run that were taken before.
+        notes: the object, by site and its id.
+        points: the same of accesses that were points.
+    """
+
+    task: Task
+    depth: int
+    notes: Notes
+    points: Notes
+
+
+class Unkept(NamedTuple):
+    """Stands for an object of a type that must not be kept."""
+
+    kind: type
+
+
+class Noting:
+    """Takes note of accesses.
+
+    Attributes:
+        marked: by site, whether accesses there are points.
+    """
+
+    def __init__(self) -> None:
+        self.marked = bytearray()
+        self._stretches: list[Stretch] = []
+        self._kernel: Kernel | None = None
+        self._points: Points | None = None
+        self._depth = -1
+        self._task: Task | None = None
+        self._notes: Notes = {}
+        self._reached: Notes = {}
+        self._outer: list[tuple[Any, ...]] = []  # of runs in which this one is nested
+
+    def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
+        """Follow a run."""
+        self._outer.append((self._kernel, self._points, self.marked, self._stretches))
+        self._kernel, self._points, self.marked = kernel, points, marked
+        self._stretches = []
+        self._depth = -1
+
+    def end(self) -> list[Stretch]:
+        """Follow it no more, and return what was noted."""
+        stretches, self._notes = self._stretches, {}
+        self._kernel, self._points, self.marked, self._stretches = self._outer.pop()
+        self._depth, self._task = -1, None
+        return stretches
+
+    def _open(self, kernel: Kernel) -> None:
+        """Begin a stretch."""
+        self._depth, self._task = kernel.depth, kernel.current
+        self._notes, self._reached = {}, {}
+        if not kernel.over and self._task.index >= 0 and kernel.unjoined > 0:
+            self._stretches.append(Stretch(self._task, self._depth, self._notes, self._reached))
+
+    def _pause(self, kernel: Kernel, site: int, value: object, arguments: tuple[Any, ...]) -> None:
+        """Let others run before an access."""
+        if kernel.unjoined < 1 or kernel.over or kernel.current.index < 0 or self._points is None:
+            return
+        self._points.pause(kernel, site, value, arguments)
+        if kernel.depth != self._depth or kernel.current is not self._task:
+            self._open(kernel)
+        self._reached[site, id(value)] = value
+
+    def _together(self, kernel: Kernel, uses: Callable[[], Uses]) -> None:
+        """Announce accesses that one operation makes; those that are points are one."""
+        used = uses()
+        if any(self.marked[site] for site, _ in used):
+            if kernel.unjoined < 1 or kernel.over or kernel.current.index < 0 or self._points is None:
+                return
+            self._points.pause_together(kernel, lambda: [use for use in uses() if self.marked[use[0]]])
+            used = uses()
+        if kernel.depth != self._depth or kernel.current is not self._task:
+            self._open(kernel)
+        for site, value in used:
+            notes = self._reached if self.marked[site] else self._notes
+            notes[site, id(value)] = Unkept(type(value)) if is_unkept(value) else value
+
+
+def is_unkept(value: object) -> bool:
+    """Tell whether an object must not be kept alive: the end of a generator's life is an event."""
+    return hasattr(type(value), "__next__")
