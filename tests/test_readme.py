@@ -16,6 +16,7 @@ BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.DOTALL)
 VARYING = re.compile(r"\d+(\.\d+)? s\b|on (cpu|cuda)\b")
 
 
+@pytest.mark.torch
 def test_readme_shows_what_its_commands_print(tmp_path: Path) -> None:
     """Each command's output matches the block below it; "..." stands for any lines, times may differ."""
     for name, source in re.findall(r"```python\n# (\S+)\n(.*?)```", README.read_text(), re.DOTALL):
