@@ -20,16 +20,17 @@ from omni_ipc.transport.layout import (
     RECORD_BYTES,
     Kind,
     kind_of,
-    padded,
 )
 from omni_ipc.transport.lease import SlabReader
-from omni_ipc.transport.tensor import Tensor, check_head
+from omni_ipc.transport.tensor import Sendable, Tensor, check_head
 
 MAX_MESSAGE_BYTES = 2 << 30
 
 ONLY = FIRST | LAST  # flags of a message of one record
 _JOINED_BYTES = 16 << 10
+_MESSAGE, _TENSOR, _FRAGMENT = Kind.MESSAGE, Kind.TENSOR, Kind.FRAGMENT  # members of an enum are looked up slowly
 _ALONE = (Kind.MESSAGE, Kind.ERROR)
+_FIRST = (*HEADS, Kind.TENSOR)
 _PADDING = tuple(bytes(n) for n in range(ALIGNMENT))
 
 
@@ -51,14 +52,17 @@ A plain tuple, because one is made, and taken apart, for each message.
 """
 
 
-def message_records(kind: Kind, body: Data, tensors: Sequence[Tensor] = ()) -> list[Record]:
-    """Make the records of a message."""
+def message_records(kind: Kind, body: Data, tensors: Sequence[Sendable] = ()) -> list[Record]:
+    """Make the records of a message; a tensor with nothing beside it is one by itself."""
     if not tensors:
         return [(kind, b"", body, ONLY)]
+    if len(tensors) == 1 and not body and kind is _MESSAGE:
+        return [(_TENSOR, tensors[0].head(), tensors[0].inline(), ONLY)]
     *rest, last = tensors
     records: list[Record] = [(kind, b"", body, FIRST)]
-    records += [(Kind.TENSOR, tensor.head(), tensor.inline(), 0) for tensor in rest]
-    records.append((Kind.TENSOR, last.head(), last.inline(), LAST))
+    for tensor in rest:
+        records.append((_TENSOR, tensor.head(), tensor.inline(), 0))  # noqa: PERF401
+    records.append((_TENSOR, last.head(), last.inline(), LAST))
     return records
 
 
@@ -71,7 +75,7 @@ def ring_bytes(records: Sequence[Record]) -> int:
     """Count the bytes that records take in a ring."""
     nbytes = 0
     for _, head, data, _ in records:
-        nbytes += padded(RECORD_BYTES + len(head) + len(data))
+        nbytes += (RECORD_BYTES + len(head) + len(data) + ALIGNMENT - 1) & -ALIGNMENT  # padded, without a call
     return nbytes
 
 
@@ -104,11 +108,17 @@ def _fragments(record: Record, limit: int) -> Iterator[Record]:
         yield Kind.FRAGMENT, begin, rest, flags & ends
 
 
-def frame(records: Sequence[Record], sequence: int) -> list[Data]:
+def frame(records: Sequence[Record], sequence: int) -> Sequence[Data]:
     """Lay records out as they stand in the ring, one behind the other; the first has the given sequence number.
 
-    What is small is joined, to be written by one access; what is large is not copied.
+    What is small is joined, to be written by one access; what is large is not copied. Behind the last one there is no
+    padding.
     """
+    if len(records) == 1:
+        ((kind, head, data, flags),) = records
+        nbytes = len(head) + len(data)
+        start = RECORD.pack(nbytes, kind, flags, 0, sequence)
+        return (b"".join((start, head, data)),) if nbytes <= _JOINED_BYTES else (start, head, data)
     pieces: list[Data] = []
     for kind, head, data, flags in records:
         nbytes = len(head) + len(data)
@@ -117,17 +127,12 @@ def frame(records: Sequence[Record], sequence: int) -> list[Data]:
     return [b"".join(pieces)] if sum(map(len, pieces)) <= _JOINED_BYTES else pieces
 
 
-def frame_small(kind: Kind, body: Data, sequence: int) -> bytes:
-    """Lay out a message of one record, without the padding behind it."""
-    return RECORD.pack(len(body), kind, ONLY, 0, sequence) + body
-
-
 class Assembly:
     """The message in progress on one lane."""
 
     def __init__(self, max_message_bytes: int = MAX_MESSAGE_BYTES, slab: SlabReader | None = None) -> None:
         self._limit = max_message_bytes
-        self._slab = slab
+        self._lease = None if slab is None else slab.lease
         self._bodies: list[tuple[Kind, bytearray]] = []
         self._fragments: _Fragments | None = None
         self._bytes = 0
@@ -140,10 +145,13 @@ class Assembly:
         Raises:
             FormatError: the record does not belong here, or its body is malformed.
         """
-        if flags == ONLY and not self._begun and kind in _ALONE and len(body) <= self._limit:
-            return Message(kind, sequence, body, ())
+        if flags == ONLY and not self._begun and len(body) <= self._limit:  # most are such, and take fewer steps
+            if kind in _ALONE:
+                return Message(kind, sequence, body, ())
+            if kind is _TENSOR:
+                return Message(_MESSAGE, sequence, bytearray(), (Tensor.from_body(body, self._lease),))
         self._begin(bool(flags & FIRST))
-        if kind is Kind.FRAGMENT:
+        if kind is _FRAGMENT:
             self._join(body)
         else:
             self._admit(len(body))
@@ -172,16 +180,19 @@ class Assembly:
             self._add(whole.kind, whole.joined)
 
     def _add(self, kind: Kind, body: bytearray) -> None:
-        expected = kind is Kind.TENSOR if self._bodies else kind in HEADS
+        begun_by = self._bodies[0][0] if self._bodies else None
+        expected = kind in _FIRST if begun_by is None else kind is _TENSOR and begun_by is not _TENSOR
         if self._fragments is not None or not expected:
             raise FormatError(f"kind: {kind.name} stands at place {len(self._bodies)} of its message.")
-        if kind is Kind.TENSOR:  # now, and not when the message is whole: endless empty ones would meet no limit
+        if kind is _TENSOR:  # now, and not when the message is whole: endless empty ones would meet no limit
             check_head(body)
         self._bodies.append((kind, body))
 
     def _finish(self, sequence: int) -> Message:
         if self._fragments is not None:
             raise FormatError("flags: the message ends before its last fragment.")
+        if self._bodies[0][0] is _TENSOR:
+            self._bodies.insert(0, (_MESSAGE, bytearray()))
         (kind, body), *rest = self._bodies
         if kind is Kind.END and (len(body) != END.size or rest or END.unpack(body) != (sequence,)):
             raise FormatError(f"final sequence: the lane ends with record {sequence}, and its END says otherwise.")
@@ -191,11 +202,9 @@ class Assembly:
 
     def _tensors(self, records: list[tuple[Kind, bytearray]]) -> tuple[Tensor, ...]:
         """Decode tensors; only here, with the message whole, is a slot leased, and once for all that share it."""
-        if not records:
-            return ()
-        lease = None if self._slab is None else self._slab.lease
-        if lease is not None and len(records) > 1:
-            lease = functools.cache(lease)
+        if len(records) == 1:
+            return (Tensor.from_body(records[0][1], self._lease),)
+        lease = self._lease and functools.cache(self._lease)
         return tuple([Tensor.from_body(body, lease) for _, body in records])
 
     def _reset(self) -> None:

@@ -70,7 +70,7 @@ class Geometry:
         self.words_bytes = padded(_ROWS_OFFSET + (1 + readers) * row_bytes, PAGE_BYTES)
         sizes = [each.slot_bytes for each in self.classes for _ in range(each.slots)]
         *offsets, end = itertools.accumulate(sizes, initial=self.words_bytes)
-        self._spans = tuple(zip(offsets, sizes, strict=True))
+        self.spans = tuple(zip(offsets, sizes, strict=True))  # offset and bytes of each slot
         self.nbytes = padded(end, PAGE_BYTES)
 
     @classmethod
@@ -104,10 +104,6 @@ class Geometry:
     def largest_bytes(self) -> int:
         """Bytes of the largest slot."""
         return self.classes[-1].slot_bytes
-
-    def span(self, slot: int) -> tuple[int, int]:
-        """Give offset and bytes of a slot."""
-        return self._spans[slot]
 
     def generation_word(self, slot: int) -> int:
         """Give the index of the word in which the writer says with which generation the slot is on its way."""

@@ -38,7 +38,7 @@ class Placement:
         self._slab = slab
         self._tensors: dict[int, Tensor] = {}
 
-    def place(self, *, rt: Runtime, deadline: float) -> list[Tensor]:
+    def place(self, *, rt: Runtime, deadline: float) -> list[Tensor | Loan]:
         """Copy what shall travel in slots, and describe every tensor; if this fails, no slot stays lent.
 
         Raises:
@@ -48,7 +48,7 @@ class Placement:
             if self._slab is not None:
                 self._fill(self._slab, rt, min(deadline, rt.now() + PATIENCE_S), deadline)
             return [
-                self._tensors.get(index) or (source.tensor() if isinstance(source, Loan) else source.inline())
+                self._tensors.get(index) or (source if isinstance(source, Loan) else source.inline())
                 for index, source in enumerate(self._sources)
             ]
         except BaseException:
@@ -70,7 +70,7 @@ class Placement:
             offset = 0
             for index, size in zip(parcel, sizes, strict=True):
                 source = self._source(index)
-                place = Place(loan.place.slot, loan.place.generation, offset)
+                place = Place(loan.slot, loan.generation, offset)
                 self._tensors[index] = source.copy_to(loan.view[offset : offset + source.nbytes], place)
                 offset += size
 

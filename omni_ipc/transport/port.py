@@ -13,7 +13,7 @@ from omni_ipc.transport.framing import Message
 from omni_ipc.transport.liveness import LOOK_EVERY_S, Looks
 from omni_ipc.transport.reader import LaneReader
 
-_IN_A_ROW = 64  # messages that an event loop is kept from its other tasks by
+_IN_A_ROW = 64  # messages that may keep an event loop from its other tasks, and a port from looking at its writers
 _LOOKS_A_TIME = 16  # between two looks at the clock
 MOST_AT_ONCE = 256  # messages that one `receive_many` gives
 
@@ -41,7 +41,8 @@ class Port:
         self._doorbell = doorbell
         self._looks = Looks(rt)
         self._receiving = False
-        self._received = 0
+        self._takes = 0
+        self._received = 0  # in an event loop
         self.growing = False  # more lanes may come, so that having none is no end
         self.closed = False
 
@@ -123,13 +124,16 @@ class Port:
     def _receive(self, most: int, timeout: float) -> tuple[str, list[Message]]:
         self._begin()
         try:
-            begun: float | None = None  # the clock is asked only by who waits
-            while (found := self._take(most)) is None:
-                begun = self._rt.now() if begun is None else begun
-                self._wait(begun, timeout)
-            return found
+            return self._take(most) or self._await(most, timeout)
         finally:
             self._receiving = False
+
+    def _await(self, most: int, timeout: float) -> tuple[str, list[Message]]:
+        begun = self._rt.now()  # the clock is asked only by who waits
+        while True:
+            self._wait(begun, timeout)
+            if (found := self._take(most)) is not None:
+                return found
 
     def _wait(self, begun: float, timeout: float) -> None:
         """Spin or sleep until something may have come."""
@@ -165,14 +169,12 @@ class Port:
         return remaining
 
     def _take(self, most: int) -> tuple[str, list[Message]] | None:
-        while self._added:
-            self._lanes.append(self._added.popleft())
-        if self.closed or (not self._lanes and self.ended):
-            raise PeerClosed("The port was closed." if self.closed else "Every writer of the port has ended.")
-        if self._looks.due():
-            for each in self._lanes:
-                each.look_at_writer()
-        while (lane := self._look()) is not None:
+        if self._added or self.closed or not self._lanes:
+            self._review()
+        self._takes += 1
+        if self._takes % _IN_A_ROW == 0:  # where one lane is busy, the writers of the others are looked at nevertheless
+            self._look_at_writers()
+        while (lane := self._look() or self._look_at_writers()) is not None:
             if lane is not self._lanes[-1]:
                 self._lanes.remove(lane)
                 self._lanes.append(lane)  # the last in turn
@@ -185,12 +187,30 @@ class Port:
                 return lane.name, messages
         return None
 
+    def _review(self) -> None:
+        while self._added:
+            self._lanes.append(self._added.popleft())
+        if self.closed or (not self._lanes and self.ended):
+            raise PeerClosed("The port was closed." if self.closed else "Every writer of the port has ended.")
+
     def _look(self) -> LaneReader | None:
+        """Find the next lane in turn that has something."""
+        if self._lanes and self._lanes[0].has_more:  # was seen before: nothing is asked of shared memory
+            return self._lanes[0]
         with self._rt.region("Reader.Look"):
             for lane in self._lanes:
                 if lane.ready():
                     return lane
             return None
+
+    def _look_at_writers(self) -> LaneReader | None:
+        """Find a lane whose writer has died, now and then."""
+        if self._looks.due():
+            for lane in self._lanes:
+                lane.look_at_writer()
+                if lane.has_more:
+                    return lane
+        return None
 
     def _ready(self) -> bool:
         for lane in self._lanes:

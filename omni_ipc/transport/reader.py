@@ -68,11 +68,17 @@ class LaneReader:
         """Messages whose writer met `Full` half-way, and that were dropped therefore."""
         return self._assembly.abandoned
 
+    @property
+    def has_more(self) -> bool:
+        """Tell whether a take would change something, by what was seen before: memory is not asked."""
+        return self._seen != self._position or self._end is not None
+
     def ready(self) -> bool:
         """Tell whether a take would change anything."""
-        if self._end is None and self._seen == self._position:
-            self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
-        return self._end is not None or self._seen != self._position
+        if self._seen != self._position or self._end is not None:
+            return True
+        self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
+        return self._seen != self._position
 
     def take(self) -> Message | None:
         """Take the next message, or return None when none is whole yet.
@@ -126,7 +132,6 @@ class LaneReader:
         messages: list[Message] = []
         with self._rt.region("Reader.Take", lane=self.name):
             try:
-                self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
                 self._collect(messages, most)
             except FormatError as error:
                 self._end = functools.partial(FormatError, f"Lane '{self.name}', record {self._sequence}, {error}")

@@ -15,7 +15,6 @@ from omni_ipc.transport.framing import (
     body_bytes,
     cut,
     frame,
-    frame_small,
     message_records,
     ring_bytes,
 )
@@ -23,14 +22,13 @@ from omni_ipc.transport.lane import Counts, Lane
 from omni_ipc.transport.layout import (
     END,
     READER_CLOSED,
-    RECORD_BYTES,
     RECORDS_WRITTEN,
     WRITE_POSITION,
     Kind,
     Side,
     padded,
 )
-from omni_ipc.transport.tensor import Tensor
+from omni_ipc.transport.tensor import Sendable
 
 
 class LaneWriter:
@@ -57,10 +55,10 @@ class LaneWriter:
         self.lane = lane
         self._rt = lane.rt
         self._words = lane.words
-        self.slab_reader = slab_reader
+        self.slab_readers = (slab_reader,)
         self._doorbell = doorbell
         self._batch_bytes = lane.ring_bytes // 4
-        self._small_bytes = min(self._batch_bytes - RECORD_BYTES, lane.max_message_bytes)
+        self._small_bytes = min(self._batch_bytes, lane.max_message_bytes)
         self._free_until = 0  # a position: as far as there was room when the read position was last looked at
         self._sending = False
         self._closed = False
@@ -68,7 +66,7 @@ class LaneWriter:
         self._end: Callable[[], PeerClosed | PeerDied] | None = None
 
     def send(
-        self, body: bytes | bytearray, tensors: Sequence[Tensor] = (), *, timeout: float, kind: Kind = Kind.MESSAGE
+        self, body: bytes | bytearray, tensors: Sequence[Sendable] = (), *, timeout: float, kind: Kind = Kind.MESSAGE
     ) -> None:
         """Publish a message; the sender's memory is free for other use on return.
 
@@ -89,18 +87,16 @@ class LaneWriter:
 
         Points: Writer.Claim and Writer.Publish, each once a batch.
         """
-        if tensors or len(body) > self._small_bytes:
-            records = message_records(kind, body, tensors)
-            if ring_bytes(records) <= self._small_bytes:
-                self._send((records,), timeout)
-            else:
-                self._check_size(records)
-                self._send(cut(records, self._batch_bytes), timeout)
+        records = message_records(kind, body, tensors)
+        nbytes = ring_bytes(records)
+        if nbytes > self._small_bytes:
+            self._check_size(records)
+            self._send(cut(records, self._batch_bytes), timeout)
             return
         self._begin()
         try:  # the same for the message that most are, in fewer steps
-            position, sequence = self._claim(padded(RECORD_BYTES + len(body)), timeout)
-            self._publish(position, (frame_small(kind, body, sequence),), sequence + 1)
+            position, sequence = self._claim(nbytes, timeout)
+            self._publish(position, frame(records, sequence), sequence + len(records))
         finally:
             self._sending = False
 
@@ -123,7 +119,7 @@ class LaneWriter:
                 self._check_size([record])
         self._send([records], timeout)
 
-    def await_room(self, body: bytes, tensors: Sequence[Tensor], *, timeout: float) -> None:
+    def await_room(self, body: bytes, tensors: Sequence[Sendable], *, timeout: float) -> None:
         """Wait until a message would be sent at once, whole: as long as nothing else is sent, it then cannot be Full.
 
         Raises:

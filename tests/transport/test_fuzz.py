@@ -197,7 +197,7 @@ def test_a_forged_geometry_is_refused_or_lies_within_its_slab(edits: list[tuple[
     with contextlib.suppress(FormatError):
         found = Geometry.read(memory, "forged")
         last = found.slots - 1
-        assert sum(found.span(last)) <= memory.nbytes
+        assert sum(found.spans[last]) <= memory.nbytes
         assert found.release_word(last, found.readers - 1) * 8 < found.words_bytes
 
 

@@ -38,10 +38,10 @@ def test_a_loan_is_the_smallest_slot_that_fits_or_one_of_the_next_two_classes() 
     classes = [SlotClass(64 << (2 * power), 1) for power in range(4)]
     shop = Shop(classes)
     loans = [shop.slab.loan(65, timeout=0), shop.slab.loan(1, timeout=0), shop.slab.loan(1, timeout=0)]
-    assert [loan.place.slot for loan in loans] == [1, 0, 2]
+    assert [loan.slot for loan in loans] == [1, 0, 2]
     with pytest.raises(Full):
         shop.slab.loan(1, timeout=0)
-    assert shop.slab.loan(65, timeout=0).place.slot == 3
+    assert shop.slab.loan(65, timeout=0).slot == 3
 
 
 def test_the_slot_released_last_is_lent_first() -> None:
@@ -50,7 +50,7 @@ def test_the_slot_released_last_is_lent_first() -> None:
     slots = []
     for _ in range(5):
         loan = shop.slab.loan(64, timeout=0)
-        slots.append(loan.place.slot)
+        slots.append(loan.slot)
         loan.commit(shop.writers[0], timeout=0)
         message = shop.readers[0].take()
         del message
@@ -67,7 +67,7 @@ def test_without_a_slot_a_loan_is_full_in_bounded_time_and_a_release_brings_it_b
         shop.slab.loan(64, timeout=0)
     assert message.tensors[0].lease is not None
     message.tensors[0].lease.release()
-    assert shop.slab.loan(64, timeout=0).place.generation == 2
+    assert shop.slab.loan(64, timeout=0).generation == 2
 
 
 def test_who_waits_for_a_slot_is_woken_by_a_release_and_by_an_abort(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_who_waits_for_a_slot_is_woken_by_a_release_and_by_an_abort(monkeypatch:
     kept.abort()
     for waiter in waiters:
         waiter.join(20)
-    assert [loan.place.slot for loan in got] == [0, 1]
+    assert [loan.slot for loan in got] == [0, 1]
 
 
 def await_sleeper(shop: Shop) -> None:
@@ -109,7 +109,8 @@ def test_an_aborted_or_dropped_loan_goes_back_and_a_viewed_one_does_not() -> Non
     with pytest.raises(Full):
         shop.slab.loan(64, timeout=0)
     del array
-    assert shop.slab.loan(64, timeout=0).place == (0, 3, 0)
+    loan = shop.slab.loan(64, timeout=0)
+    assert (loan.slot, loan.generation) == (0, 3)
 
 
 def test_a_loan_is_used_once() -> None:
@@ -184,7 +185,7 @@ def test_threads_never_share_a_slot() -> None:
 
     def borrow() -> None:
         loans = [shop.slab.loan(64, timeout=0) for _ in range(10)]
-        slots.extend(loan.place.slot for loan in loans)
+        slots.extend(loan.slot for loan in loans)
         kept.append(loans)
 
     kept: list[object] = []
@@ -216,7 +217,7 @@ def test_what_a_dead_reader_holds_comes_back_and_nothing_waits_for_it_again() ->
     for _ in range(2):
         shop.slab.loan(64, timeout=0).commit(shop.writers[0], timeout=0)
         shop.slab.forget(0)
-    assert shop.slab.loan(64, timeout=0).place.generation == 3
+    assert shop.slab.loan(64, timeout=0).generation == 3
 
 
 def test_a_slab_has_one_writer_and_a_reader_one_place() -> None:
@@ -247,7 +248,7 @@ def test_a_slot_gets_its_memory_when_it_is_first_lent() -> None:
             slab.loan(8, timeout=0)
         for _ in range(3):
             slab.loan(8, timeout=0).abort()
-        assert prepared == [geometry.span(0)] * 2
+        assert prepared == [geometry.spans[0]] * 2
         assert _allocated(segment) - before == 1 << 16
 
 
@@ -286,5 +287,5 @@ def test_the_words_and_slots_of_a_slab_lie_where_the_picture_says() -> None:
         (512 + 256) // 8 + 17,
         (512 + 2 * 256) // 8,
     ]
-    assert [geometry.span(0), geometry.span(16), geometry.span(17)] == [(4096, 64), (5120, 64), (5184, 128)]
+    assert [geometry.spans[0], geometry.spans[16], geometry.spans[17]] == [(4096, 64), (5120, 64), (5184, 128)]
     assert geometry.nbytes == 8192
