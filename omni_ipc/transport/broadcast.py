@@ -42,7 +42,10 @@ def publish(
     try:
         for loan in loans:
             loan.hold_for(readers)
-        _send(writers, body, tensors, timeout)
+        if len(writers) > 1:
+            timeout = _await_room(writers, body, tensors, timeout)
+        for writer in writers:
+            writer.send(body, tensors, timeout=timeout)
     except (Full, PeerError, UsageError):  # as all these say of themselves, nothing was visible
         for loan in loans:
             loan.take_back()
@@ -65,12 +68,10 @@ def _different(writers: Sequence[LaneWriter]) -> tuple[int, ...]:
     return readers
 
 
-def _send(writers: Sequence[LaneWriter], body: bytes, tensors: Sequence[Sendable], timeout: float) -> None:
-    if len(writers) > 1:
-        now = writers[0].lane.rt.now
-        deadline = now() + timeout
-        for writer in writers:  # room only grows while its one writer stands here
-            writer.await_room(body, tensors, timeout=deadline - now())
-        timeout = 0
-    for writer in writers:
-        writer.send(body, tensors, timeout=timeout)
+def _await_room(writers: Sequence[LaneWriter], body: bytes, tensors: Sequence[Sendable], timeout: float) -> float:
+    """Wait until each lane has room, and give the time to wait for it from then on: none."""
+    now = writers[0].lane.rt.now
+    deadline = now() + timeout
+    for writer in writers:  # room only grows while its one writer stands here
+        writer.await_room(body, tensors, timeout=deadline - now())
+    return 0

@@ -25,6 +25,8 @@ from omni_ipc.transport.writer import LaneWriter
 
 M = TypeVar("M")
 
+_ERROR = Kind.ERROR  # a member of an enum is looked up slowly
+
 
 class _Envelope(msgspec.Struct, Generic[M], frozen=True, array_like=True):
     message: M
@@ -124,7 +126,7 @@ class PortReceiver(Generic[M]):
 
     def __init__(self, port: Port, message_type: Any) -> None:
         self._port = port
-        self._type = _Envelope[message_type]
+        self._decoder = wire.Decoder(_Envelope[message_type])
 
     def receive(self, timeout: float) -> Delivery[M]:
         """Take the next message, from whichever sender.
@@ -172,7 +174,7 @@ class PortReceiver(Generic[M]):
         self._port.close()
 
     def _deliver(self, lane: str, message: Message) -> Delivery[M]:
-        if message.kind is Kind.ERROR:
+        if message.kind is _ERROR:
             raise wire.decode(message.body, wire.RemoteError).as_error(f"The writer of lane '{lane}'")
-        envelope = wire.decode(message.body, self._type)
+        envelope = self._decoder.decode(message.body)
         return Delivery(lane, envelope.message, envelope.payload, message.tensors)

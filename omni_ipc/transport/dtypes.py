@@ -63,9 +63,10 @@ def type_of(code: int) -> tuple[str, int]:
     Raises:
         FormatError: no type has this code.
     """
-    if code not in _TYPE:
+    found = _TYPE.get(code)
+    if found is None:
         raise FormatError(f"dtype: no element type has the code {code}. Do both sides run the same omni_ipc?")
-    return _TYPE[code]
+    return found
 
 
 def item_bytes(name: str) -> int:

@@ -52,16 +52,26 @@ A plain tuple, because one is made, and taken apart, for each message.
 """
 
 
+def as_one_record(
+    kind: Kind, body: bytes | bytearray, tensors: Sequence[Sendable]
+) -> tuple[Kind, bytes | bytearray] | None:
+    """Give kind and body of the one record that a message is; None if it takes several, or carries inline data."""
+    if not tensors:
+        return kind, body
+    if len(tensors) == 1 and not body and kind is _MESSAGE and not tensors[0].inline():
+        return _TENSOR, tensors[0].head()
+    return None
+
+
 def message_records(kind: Kind, body: Data, tensors: Sequence[Sendable] = ()) -> list[Record]:
     """Make the records of a message; a tensor with nothing beside it is one by itself."""
     if not tensors:
         return [(kind, b"", body, ONLY)]
-    if len(tensors) == 1 and not body and kind is _MESSAGE:
-        return [(_TENSOR, tensors[0].head(), tensors[0].inline(), ONLY)]
     *rest, last = tensors
+    if not rest and not body and kind is _MESSAGE:
+        return [(_TENSOR, last.head(), last.inline(), ONLY)]
     records: list[Record] = [(kind, b"", body, FIRST)]
-    for tensor in rest:
-        records.append((_TENSOR, tensor.head(), tensor.inline(), 0))  # noqa: PERF401
+    records += [(_TENSOR, tensor.head(), tensor.inline(), 0) for tensor in rest]
     records.append((_TENSOR, last.head(), last.inline(), LAST))
     return records
 
@@ -108,17 +118,11 @@ def _fragments(record: Record, limit: int) -> Iterator[Record]:
         yield Kind.FRAGMENT, begin, rest, flags & ends
 
 
-def frame(records: Sequence[Record], sequence: int) -> Sequence[Data]:
+def frame(records: Sequence[Record], sequence: int) -> list[Data]:
     """Lay records out as they stand in the ring, one behind the other; the first has the given sequence number.
 
-    What is small is joined, to be written by one access; what is large is not copied. Behind the last one there is no
-    padding.
+    What is small is joined, to be written by one access; what is large is not copied.
     """
-    if len(records) == 1:
-        ((kind, head, data, flags),) = records
-        nbytes = len(head) + len(data)
-        start = RECORD.pack(nbytes, kind, flags, 0, sequence)
-        return (b"".join((start, head, data)),) if nbytes <= _JOINED_BYTES else (start, head, data)
     pieces: list[Data] = []
     for kind, head, data, flags in records:
         nbytes = len(head) + len(data)

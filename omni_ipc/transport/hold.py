@@ -61,8 +61,8 @@ class Hold:
 
     __del__ = now
 
-    def _bytes(self) -> memoryview:
-        """View the slot, writable, in the format "B"."""
+    def memory(self) -> memoryview:
+        """View the slot, whether it is held or not: writable, of format "B"."""
         return memoryview(self).cast("B")  # type: ignore[arg-type]
 
 

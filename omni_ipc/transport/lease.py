@@ -39,7 +39,7 @@ class Lease(Hold):
             raise UsageError(
                 f"Slot {self.slot} was released, and may hold other data by now. Copy what you need before release()."
             )
-        return self._bytes()
+        return self.memory()
 
     @property
     def released(self) -> bool:
@@ -78,6 +78,8 @@ class SlabReader:
         self.reader = reader
         self.rt = rt
         self._windows = Windows(Lease, buffer, self.geometry)
+        self._slots = self.geometry.slots
+        self._generation_words = self.geometry.generation_word(0)  # of slot 0; the others follow
         self._words = rt.words(buffer[: self.geometry.words_bytes])
         self._ended: deque[tuple[int, int]] = deque()
         self._telling = rt.lock()
@@ -88,9 +90,9 @@ class SlabReader:
         Raises:
             FormatError: there is no such slot, or it is on its way with another generation.
         """
-        if slot >= self.geometry.slots:
-            raise FormatError(f"slot: {slot}, and slab '{self.name}' has {self.geometry.slots}.")
-        current = self._words.load(self.geometry.generation_word(slot))  # SYNC slab.generation
+        if slot >= self._slots:
+            raise FormatError(f"slot: {slot}, and slab '{self.name}' has {self._slots}.")
+        current = self._words.load(self._generation_words + slot)  # SYNC slab.generation
         if current != generation:
             raise FormatError(f"generation: slot {slot} is at {current}, and the record at {generation}: it is stale.")
         return self._windows.hold(self, slot, generation)

@@ -18,7 +18,7 @@ from omni_ipc.errors import UsageError
 from omni_ipc.transport import dtypes
 from omni_ipc.transport.broadcast import publish
 from omni_ipc.transport.hold import IN_SIZED_CLASSES, Hold
-from omni_ipc.transport.tensor import NOTHING, Framework, Tensor, head
+from omni_ipc.transport.tensor import HEADS, NOTHING, Framework, Tensor
 
 if TYPE_CHECKING:
     from omni_ipc.transport.slab import Slab
@@ -66,7 +66,7 @@ class Loan(Hold):
             UsageError: it was committed or aborted.
         """
         self._check()
-        return self._bytes()[: self.nbytes]
+        return self.memory()[: self.nbytes]
 
     def as_numpy(self, dtype: str, shape: Sequence[int]) -> np.ndarray[Any, Any]:
         """View the loan's first bytes as an array, and send them as that.
@@ -96,6 +96,19 @@ class Loan(Hold):
 
         return arrays.from_tensor(Tensor(Framework.TORCH, dtype, tuple(shape), self.view[:nbytes]))
 
+    def fill(self, array: Any) -> None:
+        """Copy a numpy array or a host torch tensor into the loan, contiguous or not, and send it as that.
+
+        Raises:
+            UsageError: its elements are no raw bytes, or are more than the loan has room for.
+        """
+        from omni_ipc.transport import arrays
+
+        source = arrays.to_source(array, "the array")
+        nbytes = self._become(source.framework, source.dtype, source.shape)
+        if nbytes:
+            source.copy_to(self.view[:nbytes])
+
     def ready_after(self, event: Event) -> None:
         """Let the commit wait for an event: of the copy that fills the loan, when a device does it."""
         self._ready = event
@@ -121,7 +134,8 @@ class Loan(Hold):
     def head(self) -> bytes:
         """Describe what the loan will be sent as, for its record."""
         framework, code, shape, nbytes = self._kind
-        return head(self.slot, self.generation, nbytes, code, framework, 0, shape)
+        dims = len(shape)
+        return HEADS[dims].pack(self.slot, self.generation, nbytes, code, framework, dims, 0, *shape)
 
     def inline(self) -> memoryview:
         """Give nothing: the data lie in the slot."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from typing import NoReturn
 
 from omni_ipc.errors import FormatError, PeerClosed, PeerDied, Timeout, UsageError
 from omni_ipc.seam.api import Runtime
@@ -101,7 +102,9 @@ class Port:
         from omni_ipc.transport import asyncio_bell  # asyncio doubles the start of a process that does without
 
         deadline = self._rt.now() + timeout
-        self._begin()
+        if self._receiving:
+            self._refuse()
+        self._receiving = True
         try:
             self._received += 1
             if self._received % _IN_A_ROW == 0:
@@ -122,7 +125,9 @@ class Port:
             self._doorbell.ring()
 
     def _receive(self, most: int, timeout: float) -> tuple[str, list[Message]]:
-        self._begin()
+        if self._receiving:
+            self._refuse()
+        self._receiving = True
         try:
             return self._take(most) or self._await(most, timeout)
         finally:
@@ -151,13 +156,11 @@ class Port:
                 if ready():
                     return
 
-    def _begin(self) -> None:
-        if self._receiving:
-            raise UsageError(
-                f"Two tasks receive from the port of {', '.join(self.lanes)} at once, and it has one reader. "
-                "Let one receive and hand on, or give each a port of its own."
-            )
-        self._receiving = True
+    def _refuse(self) -> NoReturn:
+        raise UsageError(
+            f"Two tasks receive from the port of {', '.join(self.lanes)} at once, and it has one reader. "
+            "Let one receive and hand on, or give each a port of its own."
+        )
 
     def _remaining(self, deadline: float, timeout: float) -> float:
         remaining = deadline - self._rt.now()
@@ -171,9 +174,8 @@ class Port:
     def _take(self, most: int) -> tuple[str, list[Message]] | None:
         if self._added or self.closed or not self._lanes:
             self._review()
-        self._takes += 1
-        if self._takes % _IN_A_ROW == 0:  # where one lane is busy, the writers of the others are looked at nevertheless
-            self._look_at_writers()
+        if len(self._lanes) > 1:
+            self._look_behind_busy_lanes()
         while (lane := self._look() or self._look_at_writers()) is not None:
             if lane is not self._lanes[-1]:
                 self._lanes.remove(lane)
@@ -186,6 +188,12 @@ class Port:
             if messages:
                 return lane.name, messages
         return None
+
+    def _look_behind_busy_lanes(self) -> None:
+        """Look at the writers now and then, though there is always something to take."""
+        self._takes += 1
+        if self._takes % _IN_A_ROW == 0:
+            self._look_at_writers()
 
     def _review(self) -> None:
         while self._added:

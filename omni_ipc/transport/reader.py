@@ -22,7 +22,6 @@ from omni_ipc.transport.layout import (
     Kind,
     Side,
     kind_of,
-    padded,
 )
 from omni_ipc.transport.lease import SlabReader
 
@@ -147,10 +146,11 @@ class LaneReader:
         end = self._seen
         if not 0 < end - self._position <= self.lane.ring_bytes or end % ALIGNMENT:
             raise FormatError(f"write position: {end} cannot follow {self._position}.")
+        feed = self._assembly.feed
         while self._position < end and len(messages) < most and self._end is None:
             kind, flags, body = self._record(end - self._position)
-            message = self._assembly.feed(kind, flags, self._sequence, body)
-            self._position += padded(RECORD_BYTES + len(body))
+            message = feed(kind, flags, self._sequence, body)
+            self._position += (RECORD_BYTES + len(body) + ALIGNMENT - 1) & -ALIGNMENT
             self._sequence += 1
             if message is None:
                 continue
@@ -163,17 +163,18 @@ class LaneReader:
     def _record(self, available: int) -> tuple[Kind, int, bytearray]:
         if available < RECORD_BYTES:
             raise FormatError(f"header: {available} bytes are published, and it takes {RECORD_BYTES}.")
-        start = self.lane.read(self._position, min(available, _READ_AT_ONCE_BYTES))
-        length, kind, flags, zero, sequence = RECORD.unpack_from(start)
+        read_bytes = available if available < _READ_AT_ONCE_BYTES else _READ_AT_ONCE_BYTES
+        start = self.lane.read(self._position, read_bytes)
+        length, code, flags, zero, sequence = RECORD.unpack_from(start)
         if sequence != self._sequence:
             raise FormatError(f"sequence: found {sequence}. Two writers on one lane, or a record was overwritten.")
         if flags > _MOST_FLAGS or zero:
             raise FormatError(f"flags: {flags}, and {zero} in the reserved field: unknown here.")
         end = RECORD_BYTES + length
-        if padded(end) > available:
+        if end > available:  # which is a multiple of 8
             raise FormatError(
                 f"length: {length} bytes, and {available - RECORD_BYTES} are published behind the header."
             )
-        if end <= len(start):
-            return kind_of(kind), flags, start[RECORD_BYTES:end]
-        return kind_of(kind), flags, self.lane.read(self._position + RECORD_BYTES, length)
+        if end <= read_bytes:
+            return kind_of(code), flags, start[RECORD_BYTES:end]
+        return kind_of(code), flags, self.lane.read(self._position + RECORD_BYTES, length)

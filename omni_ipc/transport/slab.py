@@ -52,11 +52,12 @@ class Slab:
         self._windows = Windows(Loan, buffer, self.geometry)
         self._rt = rt
         self._largest_bytes = self.geometry.largest_bytes
+        self._generation_words = self.geometry.generation_word(0)  # of slot 0; the others follow
         self._words = rt.words(buffer[: self.geometry.words_bytes])
         self._prepare = prepare
         self._unprepared = set(range(self.geometry.slots)) if prepare is not None else set()  # guarded by _lock
         self._lock = rt.lock()
-        self._stock = self._stocked(self._poison if poison else None)  # guarded by _lock
+        self._stock = self._stocked(self._poison if poison else None)  # guarded by _lock, but for its queues
         self._waiting = rt.lock()  # a bell has one sleeper
         self._bell = Bell(rt, self._words, SLOT_PARKED)
 
@@ -132,8 +133,7 @@ class Slab:
 
     def hold(self, slot: int, readers: Sequence[int]) -> None:
         """Give a loaned slot to readers; called before they may see it."""
-        with self._rt.region("Slab.Commit", self._lock, slot=slot):
-            self._stock.hold(slot, readers)
+        self._stock.committed.append((slot, readers))
 
     def take_back(self, slot: int) -> None:
         """Undo `hold`: no reader has seen the slot."""
@@ -161,7 +161,7 @@ class Slab:
             if slot in self._unprepared:
                 self._prepare_first(slot)
             generation = self._stock.next_generation(slot)
-            self._words.store(self.geometry.generation_word(slot), generation)  # SYNC slab.generation
+            self._words.store(self._generation_words + slot, generation)  # SYNC slab.generation
         return self._windows.hold(self, slot, generation).begun(nbytes)
 
     def _prepare_first(self, slot: int) -> None:

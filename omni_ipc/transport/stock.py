@@ -1,9 +1,9 @@
 """Who has which slot of a slab, as its writer knows it.
 
-              take                  hold                          every reader released
+              take               committed                       every reader released
     free ───────────────► lent ─────────────────► held by readers ───────────────────────► free
       ▲                     │ give_back
-      └─────────────────────┘
+      └─────────────────────┘ or aborted
 
 Only the writer moves a slot. A reader says "released" by a word of its own, and the writer looks at these words when it
 needs a slot. What was released last is lent first: it is still in the cache, and memory never used is never paid for.
@@ -23,7 +23,10 @@ _MOST_GENERATIONS = 0xFFFF_FFFF  # 32 bits in a record
 
 
 class Stock:
-    """The slots of one slab; all of it is guarded by the slab's lock, but for `aborted`."""
+    """The slots of one slab; guarded by the slab's lock, but for the two queues, which any thread may append to.
+
+    A slot in a queue is still lent: it is looked at when somebody asks next.
+    """
 
     def __init__(self, geometry: Geometry, words: Words, *, poison: Callable[[int], None] | None = None) -> None:
         """Begin with every slot free.
@@ -33,8 +36,9 @@ class Stock:
             words: of the slab.
             poison: called with each slot that comes back.
         """
-        self.aborted: deque[int] = deque()  # by whichever thread, even inside the lock: the garbage collector's
-        self._geometry = geometry
+        self.aborted: deque[int] = deque()  # even by a thread inside the lock: the garbage collector's
+        self.committed: deque[tuple[int, Sequence[int]]] = deque()  # slot, and the readers that will hold it
+        self._release_words = [geometry.release_word(0, reader) for reader in range(geometry.readers)]  # of slot 0
         self._words = words
         self._poison = poison
         self._shelves = [_Shelf(*each) for each in zip(geometry.classes, geometry.first_slots, strict=True)]
@@ -45,7 +49,11 @@ class Stock:
 
     def take(self, nbytes: int) -> int | None:
         """Take a free slot of at least so many bytes, if there is one."""
-        for shelf in self._up_to_date(nbytes):
+        if self.committed or self.aborted:
+            self._settle()
+        for shelf in self._fitting(nbytes):
+            if shelf.held:
+                self._reclaim(shelf)
             if shelf.free:
                 return shelf.free.pop()
         return None
@@ -60,12 +68,9 @@ class Stock:
         self._generations[slot] = generation
         return generation
 
-    def hold(self, slot: int, readers: Sequence[int]) -> None:
-        """Give a slot to readers."""
-        self._homes[slot].held[slot] = readers
-
     def take_back(self, slot: int) -> None:
-        """Undo `hold`."""
+        """Undo a commit: the slot is lent again."""
+        self._settle()
         self._homes[slot].held.pop(slot, None)
 
     def forget(self, reader: int) -> None:
@@ -74,54 +79,57 @@ class Stock:
 
     def has_free(self, nbytes: int) -> bool:
         """Tell whether there is a free slot of this size."""
-        return any(shelf.free for shelf in self._up_to_date(nbytes))
+        slot = self.take(nbytes)
+        if slot is not None:
+            self.give_back(slot)
+        return slot is not None
 
     def is_held(self, nbytes: int) -> bool:
         """Tell whether readers hold a slot of this size."""
+        self._settle()
         return any(shelf.held for shelf in self._fitting(nbytes))
 
     def held(self) -> int:
         """Count the slots that readers have not released yet."""
+        self._settle()
         for shelf in self._shelves:
             self._reclaim(shelf)
         return sum(len(shelf.held) for shelf in self._shelves)
-
-    def _up_to_date(self, nbytes: int) -> list[_Shelf]:
-        """Give the shelves of slots of this size, with all on them that came back."""
-        if self.aborted:
-            self._shelve_aborted()
-        shelves = self._fitting(nbytes)
-        for shelf in shelves:
-            if shelf.held:
-                self._reclaim(shelf)
-        return shelves
 
     def _fitting(self, nbytes: int) -> list[_Shelf]:
         first = bisect.bisect_left(self._sizes, nbytes)
         return self._shelves[first : first + _CLASSES_TRIED]
 
-    def _shelve_aborted(self) -> None:
+    def _settle(self) -> None:
+        """Empty the queues."""
+        while self.committed:
+            slot, readers = self.committed.popleft()
+            self._homes[slot].held[slot] = readers
         while self.aborted:
             self._shelve(self.aborted.popleft())
 
     def _reclaim(self, shelf: _Shelf) -> None:
         """Look which slots their readers have released."""
-        released = [slot for slot, readers in shelf.held.items() if self._is_released(slot, readers)]
+        released = []
+        for slot, readers in shelf.held.items():
+            if self._is_released(slot, readers):
+                released.append(slot)
         for slot in released:  # the last one handed out ends on top
             del shelf.held[slot]
             self._shelve(slot)
 
     def _is_released(self, slot: int, readers: Sequence[int]) -> bool:
-        generation, word, load = self._generations[slot], self._geometry.release_word, self._words.load
-        for reader in readers:  # noqa: SIM110 - a generator takes twice as long
-            if load(word(slot, reader)) != generation and reader not in self._gone:  # SYNC slab.release
+        generation = self._generations[slot]
+        for reader in readers:
+            released = self._words.load(self._release_words[reader] + slot)  # SYNC slab.release
+            if released != generation and reader not in self._gone:
                 return False
         return True
 
     def _shelve(self, slot: int) -> None:
         if self._poison is not None:
             self._poison(slot)
-        self.give_back(slot)
+        self._homes[slot].free.append(slot)
 
 
 class _Shelf:

@@ -20,7 +20,6 @@ PLACE_ALIGNMENT = 64
 MOST_DIMS = 64  # numpy's limit
 
 NOTHING = memoryview(b"")
-_FIXED = 7  # fields before the dimensions
 _DIMS_OFFSET = 18  # of the byte that counts them
 
 
@@ -67,9 +66,9 @@ class Tensor(msgspec.Struct, frozen=True):
 
     def head(self) -> bytes:
         """Encode the description, as it stands in front of inline data."""
-        place = self.place or _NOWHERE
-        code, nbytes = dtypes.code_of(self.dtype), self.data.nbytes
-        return head(place.slot, place.generation, nbytes, code, self.framework, place.offset, self.shape)
+        place, code, shape = self.place or _NOWHERE, dtypes.code_of(self.dtype), self.shape
+        units, dims, nbytes = place.offset // PLACE_ALIGNMENT, len(shape), self.data.nbytes
+        return HEADS[dims].pack(place.slot, place.generation, nbytes, code, self.framework, dims, units, *shape)
 
     def inline(self) -> memoryview:
         """Give the data that stand behind the head in the record: none, if they lie in a slot."""
@@ -86,31 +85,33 @@ class Tensor(msgspec.Struct, frozen=True):
         Raises:
             FormatError: a field is out of its range, or disagrees with another.
         """
-        check_head(body)
+        if len(body) < TENSOR.size:
+            check_head(body)
         dims = body[_DIMS_OFFSET]
-        if dims > MOST_DIMS or len(body) < _HEADS[dims].size:
+        if dims > MOST_DIMS or len(body) < HEADS[dims].size:
             raise FormatError(f"length: {dims} dimensions (at most {MOST_DIMS}) do not lie in {len(body)} bytes.")
-        layout = _HEADS[dims]
-        fields = layout.unpack_from(body)
-        slot, generation, nbytes, code, framework, _, units = fields[:_FIXED]
-        shape = fields[_FIXED:]
+        layout = HEADS[dims]
+        slot, generation, nbytes, code, framework, _, units, *dimensions = layout.unpack_from(body)
         if slot != INLINE and lease is None:
             raise FormatError(f"slot: the tensor lies in slot {slot}, and this lane has no slab.")
         inline_bytes = nbytes if slot == INLINE else 0
         if layout.size + inline_bytes != len(body):
             raise FormatError(f"length: {dims} dimensions in front and {inline_bytes} bytes do not make {len(body)}.")
-        if framework not in _FRAMEWORKS:
+        kind = _FRAMEWORKS.get(framework)
+        if kind is None:
             raise FormatError(f"framework: none has the code {framework}. Do both sides run the same omni_ipc?")
         dtype, item_bytes = dtypes.type_of(code)
-        if math.prod(shape) * item_bytes != nbytes:
-            raise FormatError(f"shape: {shape} elements of {dtype} do not make {nbytes} bytes.")
+        if math.prod(dimensions) * item_bytes != nbytes:
+            raise FormatError(f"shape: {tuple(dimensions)} elements of {dtype} do not make {nbytes} bytes.")
+        shape = tuple(dimensions)
         if slot == INLINE or lease is None:
-            return cls(_FRAMEWORKS[framework], dtype, shape, memoryview(body)[layout.size :])
+            return cls(kind, dtype, shape, memoryview(body)[layout.size :])
         held = lease(slot, generation)
-        view, offset = held.view, units * PLACE_ALIGNMENT
-        if offset + nbytes > view.nbytes:
-            raise FormatError(f"place: {nbytes} bytes at {offset} go beyond slot {slot} of {view.nbytes} bytes.")
-        return cls(_FRAMEWORKS[framework], dtype, shape, view[offset : offset + nbytes], None, held)
+        view, offset = held.memory(), units * PLACE_ALIGNMENT
+        end = offset + nbytes
+        if end > len(view):
+            raise FormatError(f"place: {nbytes} bytes at {offset} go beyond slot {slot} of {len(view)} bytes.")
+        return cls(kind, dtype, shape, view[offset:end], None, held)
 
 
 def check_head(body: bytearray) -> None:
@@ -123,18 +124,11 @@ def check_head(body: bytearray) -> None:
         raise FormatError(f"length: a tensor record of {len(body)} bytes lacks its head of {TENSOR.size} bytes.")
 
 
-def head(
-    slot: int, generation: int, nbytes: int, code: int, framework: Framework, offset: int, shape: tuple[int, ...]
-) -> bytes:
-    """Encode the description of a tensor."""
-    dims, units = len(shape), offset // PLACE_ALIGNMENT
-    return _HEADS[dims].pack(slot, generation, nbytes, code, framework, dims, units, *shape)
-
-
 def _head(dims: int) -> struct.Struct:
     """Give the layout of a head with so many dimensions, with its padding."""
     nbytes = TENSOR.size + 8 * dims
     return struct.Struct(f"{TENSOR.format}{dims}Q{padded(nbytes, HEAD_ALIGNMENT) - nbytes}x")
 
 
-_HEADS = [_head(dims) for dims in range(MOST_DIMS + 1)]
+HEADS = [_head(dims) for dims in range(MOST_DIMS + 1)]
+"""Layouts of a tensor's description by its number of dimensions: the fields of `TENSOR`, then each dimension."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from omni_ipc.errors import Full, PeerClosed, PeerDied, Timeout, UsageError
 from omni_ipc.transport import liveness
@@ -12,6 +13,7 @@ from omni_ipc.transport.framing import (
     ONLY,
     Data,
     Record,
+    as_one_record,
     body_bytes,
     cut,
     frame,
@@ -20,13 +22,15 @@ from omni_ipc.transport.framing import (
 )
 from omni_ipc.transport.lane import Counts, Lane
 from omni_ipc.transport.layout import (
+    ALIGNMENT,
     END,
     READER_CLOSED,
+    RECORD,
+    RECORD_BYTES,
     RECORDS_WRITTEN,
     WRITE_POSITION,
     Kind,
     Side,
-    padded,
 )
 from omni_ipc.transport.tensor import Sendable
 
@@ -58,7 +62,7 @@ class LaneWriter:
         self.slab_readers = (slab_reader,)
         self._doorbell = doorbell
         self._batch_bytes = lane.ring_bytes // 4
-        self._small_bytes = min(self._batch_bytes, lane.max_message_bytes)
+        self._small_bytes = min(self._batch_bytes - RECORD_BYTES, lane.max_message_bytes)
         self._free_until = 0  # a position: as far as there was room when the read position was last looked at
         self._sending = False
         self._closed = False
@@ -87,16 +91,18 @@ class LaneWriter:
 
         Points: Writer.Claim and Writer.Publish, each once a batch.
         """
-        records = message_records(kind, body, tensors)
-        nbytes = ring_bytes(records)
-        if nbytes > self._small_bytes:
-            self._check_size(records)
-            self._send(cut(records, self._batch_bytes), timeout)
+        alone = as_one_record(kind, body, tensors)
+        if alone is None or len(alone[1]) > self._small_bytes:
+            self._send_records(message_records(kind, body, tensors), timeout)
             return
-        self._begin()
+        if self._sending or self._closed:
+            self._refuse()
+        self._sending = True
         try:  # the same for the message that most are, in fewer steps
-            position, sequence = self._claim(nbytes, timeout)
-            self._publish(position, frame(records, sequence), sequence + len(records))
+            kind, data = alone
+            nbytes = len(data)
+            position, sequence = self._claim((RECORD_BYTES + nbytes + ALIGNMENT - 1) & -ALIGNMENT, timeout)
+            self._publish(position, (RECORD.pack(nbytes, kind, ONLY, 0, sequence) + data,), sequence + 1)
         finally:
             self._sending = False
 
@@ -178,24 +184,32 @@ class LaneWriter:
                 "Send less at once, put tensors into a slab, or give the lane a larger ring."
             )
 
+    def _send_records(self, records: list[Record], timeout: float) -> None:
+        if ring_bytes(records) <= self._small_bytes:
+            self._send((records,), timeout)
+        else:
+            self._check_size(records)
+            self._send(cut(records, self._batch_bytes), timeout)
+
     def _send(self, batches: Sequence[Sequence[Record]], timeout: float) -> None:
-        self._begin()
+        if self._sending or self._closed:
+            self._refuse()
+        self._sending = True
         try:
-            deadline = self._rt.now() + timeout
+            deadline = self._rt.now() + timeout if len(batches) > 1 else None
             for batch in batches:
-                position, sequence = self._claim(ring_bytes(batch), deadline - self._rt.now())
+                left = timeout if deadline is None else deadline - self._rt.now()
+                position, sequence = self._claim(ring_bytes(batch), left)
                 self._publish(position, frame(batch, sequence), sequence + len(batch))
         finally:
             self._sending = False
 
-    def _begin(self) -> None:
+    def _refuse(self) -> NoReturn:
         if self._closed:
             raise UsageError(f"Lane '{self.name}' is closed: nothing can be sent on it. Open another lane.")
-        if self._sending:
-            raise UsageError(
-                f"Two threads send on lane '{self.name}' at once, and it has one writer. Give each a lane of its own."
-            )
-        self._sending = True
+        raise UsageError(
+            f"Two threads send on lane '{self.name}' at once, and it has one writer. Give each a lane of its own."
+        )
 
     def _sign(self, lane: Lane) -> None:
         lane.sign(Side.WRITER)
@@ -262,6 +276,6 @@ class LaneWriter:
             for piece in pieces:
                 end = self.lane.write(end, piece)
             self._words.store(RECORDS_WRITTEN, written)
-            self._words.store(WRITE_POSITION, padded(end))  # SYNC lane.publish
+            self._words.store(WRITE_POSITION, (end + ALIGNMENT - 1) & -ALIGNMENT)  # SYNC lane.publish
             if self._doorbell is not None:
                 self._doorbell.ring()

@@ -69,5 +69,5 @@ class Shop:
     def lent(self) -> int:
         """Count the slots that are lent to producers."""
         stock = self.slab._stock
-        stock._shelve_aborted()
+        stock._settle()
         return self.geometry.slots - sum(len(shelf.free) + len(shelf.held) for shelf in stock._shelves)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 
@@ -10,6 +11,7 @@ import pytest
 
 from omni_ipc.errors import EnvironmentMissing, FormatError, Full, UsageError
 from omni_ipc.transport import bell
+from omni_ipc.transport.arrays import from_tensor
 from omni_ipc.transport.geometry import SLOT_PARKED, Geometry, SlotClass
 from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.memory import Segment
@@ -289,3 +291,32 @@ def test_the_words_and_slots_of_a_slab_lie_where_the_picture_says() -> None:
     ]
     assert [geometry.spans[0], geometry.spans[16], geometry.spans[17]] == [(4096, 64), (5120, 64), (5184, 128)]
     assert geometry.nbytes == 8192
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (0, 3), ()], ids=str)
+def test_a_loan_is_filled_with_an_array_and_sent_as_that(shape: tuple[int, ...]) -> None:
+    """One copy, contiguous or not; the message is one record, and its reader builds the same array over the slot."""
+    shop = Shop()
+    array = np.array(np.arange(math.prod(shape)).reshape(shape), np.int16, order="F")
+    loan = shop.slab.loan(200, timeout=0)
+    loan.fill(array)
+    loan.commit(shop.writers[0], timeout=0)
+    assert shop.writers[0].lane.counts().written == 1
+    message = shop.readers[0].take()
+    assert message is not None
+    received = from_tensor(message.tensors[0])
+    assert (message.body, received.dtype, received.shape) == (b"", np.int16, shape)
+    assert received.tolist() == array.tolist()
+
+
+def test_a_loan_takes_no_array_that_is_larger() -> None:
+    """It stays as it is, and the caller's."""
+    shop = Shop()
+    loan = shop.slab.loan(8, timeout=0)
+    with pytest.raises(UsageError, match="need 16 bytes, and the loan has 8"):
+        loan.fill(np.zeros(2))
+    loan.view[:] = b"as it is"
+    loan.commit(shop.writers[0], timeout=0)
+    message = shop.readers[0].take()
+    assert message is not None
+    assert bytes(message.tensors[0].data) == b"as it is"
