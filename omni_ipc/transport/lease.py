@@ -15,6 +15,7 @@ from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.seam.api import Runtime
 from omni_ipc.transport.geometry import SLOT_PARKED, Geometry
 from omni_ipc.transport.hold import IN_SIZED_CLASSES, Hold, Windows
+from omni_ipc.transport.liveness import this_process
 
 
 class Lease(Hold):
@@ -69,7 +70,7 @@ class SlabReader:
 
         Raises:
             FormatError: the buffer holds no slab of this version and geometry.
-            UsageError: the slab has no such reader.
+            UsageError: the slab has no such reader, or has it already.
         """
         self.geometry = Geometry.read(buffer, name)
         if not 0 <= reader < self.geometry.readers:
@@ -81,8 +82,20 @@ class SlabReader:
         self._slots = self.geometry.slots
         self._generation_words = self.geometry.generation_word(0)  # of slot 0; the others follow
         self._words = rt.words(buffer[: self.geometry.words_bytes])
+        self._sign()
         self._ended: deque[tuple[int, int]] = deque()
         self._telling = rt.lock()
+
+    def _sign(self) -> None:
+        """Say which process this is, so that the writer need not wait for it for ever; it goes by the last word."""
+        word, process = self.geometry.signature_word(self.reader), this_process()
+        if pid := self._words.load(word + 1):
+            raise UsageError(
+                f"Slab '{self.name}' has its reader {self.reader} already, process {pid}. "
+                "Give each reader a number of its own, and the slab more readers if need be."
+            )
+        self._words.store(word, process.start)
+        self._words.store(word + 1, process.pid)  # SYNC slab.signature
 
     def lease(self, slot: int, generation: int) -> Lease:
         """Take hold of a slot that a record names.

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from omni_ipc.errors import Full, UsageError
 from omni_ipc.seam.api import Runtime
+from omni_ipc.transport import liveness
 from omni_ipc.transport.bell import Bell
 from omni_ipc.transport.geometry import DEFAULT_CLASSES, SLOT_PARKED, Geometry, SlotClass
 from omni_ipc.transport.hold import Windows
-from omni_ipc.transport.layout import Header, Side
-from omni_ipc.transport.liveness import this_process
+from omni_ipc.transport.layout import Header, Side, Signature
 from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.stock import Stock
 
@@ -47,7 +47,7 @@ class Slab:
         signed = Header.signature(buffer, Side.WRITER)
         if signed is not None:
             raise UsageError(f"Slab '{name}' has a writer, process {signed.pid}. Create a slab for each writer.")
-        Header.sign(buffer, Side.WRITER, this_process())
+        Header.sign(buffer, Side.WRITER, liveness.this_process())
         self.name = name
         self._windows = Windows(Loan, buffer, self.geometry)
         self._rt = rt
@@ -60,6 +60,8 @@ class Slab:
         self._stock = self._stocked(self._poison if poison else None)  # guarded by _lock, but for its queues
         self._waiting = rt.lock()  # a bell has one sleeper
         self._bell = Bell(rt, self._words, SLOT_PARKED)
+        self._looks = liveness.Looks(rt)  # these two belong to who has _waiting
+        self._readers = list(range(self.geometry.readers))  # whose death was not seen
 
     @classmethod
     def create(
@@ -121,7 +123,7 @@ class Slab:
             return self._stock.held()
 
     def forget(self, reader: int) -> None:
-        """Take back what a reader holds, for good: it is dead."""
+        """Take back what a reader holds, for good: it is dead. Who waits for a slot does this by itself."""
         with self._rt.region("Slab.Forget", self._lock, reader=reader):
             self._stock.forget(reader)
         self.look_again()
@@ -148,10 +150,25 @@ class Slab:
         while True:
             if (loan := self._lend(nbytes)) is not None:
                 return loan
+            if self._looks.due() and self._forget_the_dead():
+                continue
             remaining = deadline - self._rt.now()
             if remaining <= 0:
                 return None
             self._bell.sleep_unless(lambda: self._has_free(nbytes), remaining)
+
+    def _forget_the_dead(self) -> bool:
+        """Take back what dead readers hold, and tell whether there were any."""
+        dead = [reader for reader in self._readers if self._has_ended(reader)]
+        for reader in dead:
+            self.forget(reader)
+            self._readers.remove(reader)
+        return bool(dead)
+
+    def _has_ended(self, reader: int) -> bool:
+        word = self.geometry.signature_word(reader)
+        pid = self._words.load(word + 1)  # SYNC slab.signature
+        return bool(pid) and liveness.ending(Signature(pid, self._words.load(word))) is not None
 
     def _lend(self, nbytes: int) -> Loan | None:
         with self._rt.region("Slab.Loan", self._lock, nbytes=nbytes):

@@ -13,6 +13,7 @@ from omni_ipc.errors import EnvironmentMissing, FormatError, Full, UsageError
 from omni_ipc.transport import bell
 from omni_ipc.transport.arrays import from_tensor
 from omni_ipc.transport.geometry import SLOT_PARKED, Geometry, SlotClass
+from omni_ipc.transport.lease import SlabReader
 from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.slab import POISON, Slab
@@ -223,12 +224,14 @@ def test_what_a_dead_reader_holds_comes_back_and_nothing_waits_for_it_again() ->
 
 
 def test_a_slab_has_one_writer_and_a_reader_one_place() -> None:
-    """A second writer, and a reader that the slab was not made for, are refused."""
+    """A second writer, a reader that the slab was not made for, and a second one of its number, are refused."""
     shop = Shop(readers=2)
     with pytest.raises(UsageError, match=r"Slab 'slab' has a writer, process \d+"):
         Slab(rt=RT, buffer=shop.memory, name="slab")
     with pytest.raises(UsageError, match="has 2 readers, and none is 2"):
-        type(shop.ends[0])(rt=RT, buffer=shop.memory, name="slab", reader=2)
+        SlabReader(rt=RT, buffer=shop.memory, name="slab", reader=2)
+    with pytest.raises(UsageError, match=r"has its reader 1 already, process \d+\. Give each reader a number"):
+        SlabReader(rt=RT, buffer=shop.memory, name="slab", reader=1)
 
 
 def test_a_slot_gets_its_memory_when_it_is_first_lent() -> None:
@@ -284,11 +287,9 @@ def test_a_header_that_disagrees_is_refused(offset: int, value: bytes, complaint
 def test_the_words_and_slots_of_a_slab_lie_where_the_picture_says() -> None:
     """Each reader's words on lines of their own, the slots from a page's start on, the smallest first."""
     geometry = Geometry([SlotClass(64, 17), SlotClass(128, 1)], readers=2)
-    assert [geometry.generation_word(17), geometry.release_word(17, 0), geometry.release_word(0, 1)] == [
-        512 // 8 + 17,
-        (512 + 256) // 8 + 17,
-        (512 + 2 * 256) // 8,
-    ]
+    assert geometry.generation_word(17) == 512 // 8 + 17
+    assert [geometry.signature_word(0), geometry.release_word(17, 0)] == [(512 + 256) // 8, (512 + 256 + 128) // 8 + 17]
+    assert [geometry.signature_word(1), geometry.release_word(0, 1)] == [(512 + 640) // 8, (512 + 640 + 128) // 8]
     assert [geometry.spans[0], geometry.spans[16], geometry.spans[17]] == [(4096, 64), (5120, 64), (5184, 128)]
     assert geometry.nbytes == 8192
 

@@ -10,7 +10,7 @@ import pytest
 from omni_ipc.errors import Full
 from omni_ipc.records import Verdict
 from omni_ipc.seam.api import Runtime
-from omni_ipc.testbed import explore, replay
+from omni_ipc.testbed import explore, replay, shrink
 from omni_ipc.transport import bell
 from omni_ipc.transport.geometry import SlotClass
 from omni_ipc.transport.lease import Lease, SlabReader
@@ -222,7 +222,7 @@ class _Always(list[object]):
 
 
 def broken(scenario: Callable[[Runtime], object]) -> str:
-    """Explore, replay what was found, and tell it."""
+    """Explore, replay and shrink what was found, and tell it."""
     report = explore(scenario)
     assert report.verdict is Verdict.VIOLATED
     assert report.failure is not None
@@ -230,6 +230,9 @@ def broken(scenario: Callable[[Runtime], object]) -> str:
     again = replay(scenario, report.trace)
     assert again.failure is not None
     assert again.failure.message == report.failure.message
+    shortest = shrink(scenario, report.trace)
+    assert len(shortest.steps) <= len(report.trace.steps)
+    assert replay(scenario, shortest).failure == again.failure
     return report.failure.message
 
 
