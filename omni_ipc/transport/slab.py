@@ -1,4 +1,14 @@
-"""The writing end of a slab: memory for large data, lent to producers and handed to readers without a copy."""
+"""The writing end of a slab: memory for large data, lent to producers and handed to readers without a copy.
+
+Slots are filled by ordinary stores, of numpy or of a device whose event was awaited, which no word orders by itself:
+
+    fill the slot ─► write the record ─► store the position  ┄┄►  load it ─► read record and slot ─► store "released"
+          ▲                                                                                               ┊
+          └──────────── lend it again ◄─ load "released" ◄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┘
+
+A store of a word releases all that was written before it, and a load acquires. So the one store that publishes the
+record publishes the slot, and the release word gives it back when all reading is over.
+"""
 
 from __future__ import annotations
 
