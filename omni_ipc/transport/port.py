@@ -212,13 +212,12 @@ class Port:
             return None
 
     def _look_at_writers(self) -> LaneReader | None:
-        """Find a lane whose writer has died, now and then."""
-        if self._looks.due():
-            for lane in self._lanes:
-                lane.look_at_writer()
-                if lane.has_more:
-                    return lane
-        return None
+        """See which writers have died, now and then; then find the next lane in turn that tells of one."""
+        if not self._looks.due():
+            return None
+        for lane in self._lanes:
+            lane.look_at_writer()
+        return next((lane for lane in self._lanes if lane.has_more), None)
 
     def _ready(self) -> bool:
         for lane in self._lanes:

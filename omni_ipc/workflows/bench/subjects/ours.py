@@ -190,6 +190,7 @@ class _Slots(Receiver):
 
     def release(self) -> None:
         self._lease.release()
+        self._lease = None  # as a user would: else it ends within the next measurement
 
     def _seen(self, tensor: Tensor) -> Any:
         return tensor.data
