@@ -1,8 +1,8 @@
-"""One message on every lane, or on none; its slots belong to the readers from the moment on that it may be seen.
+"""One message on every lane, or on none; its slots belong to the readers once it is there.
 
-hold each slot for the readers ─► room on every lane? ─► publish on each ─► the loans are over
-                                        │ no: Full
-                                        └─► take the slots back: nothing was visible
+room on every lane? ─► publish on each ─► each loan is handed over to the readers
+        │ no: Full
+        └─► nothing was visible, and the loans are as before
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ class Lent(Protocol):
     """A loan, as far as sending goes."""
 
     def settle(self) -> None: ...
-    def hold_for(self, readers: Sequence[int]) -> None: ...
-    def take_back(self) -> None: ...
-    def hand_over(self) -> None: ...
+    def hand_over(self, readers: Sequence[int]) -> None: ...
 
 
 def publish(
@@ -40,22 +38,18 @@ def publish(
     for loan in loans:
         loan.settle()
     try:
-        for loan in loans:
-            loan.hold_for(readers)
         if len(writers) > 1:
             timeout = _await_room(writers, body, tensors, timeout)
         for writer in writers:
             writer.send(body, tensors, timeout=timeout)
     except (Full, PeerError, UsageError):  # as all these say of themselves, nothing was visible
-        for loan in loans:
-            loan.take_back()
         raise
     except BaseException:  # a reader may have seen the message: better a slot lost than one that changes under it
         for loan in loans:
-            loan.hand_over()
+            loan.hand_over(readers)
         raise
     for loan in loans:
-        loan.hand_over()
+        loan.hand_over(readers)
 
 
 def _different(writers: Sequence[LaneWriter]) -> tuple[int, ...]:

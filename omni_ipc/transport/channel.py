@@ -12,8 +12,8 @@ import msgspec
 
 from omni_ipc.errors import PeerClosed
 from omni_ipc.transport import wire
+from omni_ipc.transport.assembly import Message
 from omni_ipc.transport.broadcast import publish
-from omni_ipc.transport.framing import Message
 from omni_ipc.transport.layout import Kind
 from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.packing import Packed, split, unpack

@@ -120,7 +120,7 @@ class Loan(Hold):
             Full: a lane had no room in time; nothing is visible, and the loan is still yours.
             UsageError: it was committed or aborted, or two of the lanes have one reader.
 
-        Points: Slab.Commit, then those of `LaneWriter.send`.
+        Points: Those of `LaneWriter.send`.
         """
         self._check()
         publish(writers, body, (self,), (self,), timeout)
@@ -146,17 +146,10 @@ class Loan(Hold):
         if self._ready is not None:
             self._ready.synchronize()
 
-    def hold_for(self, readers: Sequence[int]) -> None:
-        """Give the slot to readers; called before they may see it."""
-        self._owner.hold(self.slot, readers)
-
-    def take_back(self) -> None:
-        """Undo `hold_for`: no reader has seen the slot."""
-        self._owner.take_back(self.slot)
-
-    def hand_over(self) -> None:
-        """Forget the slot: it is its readers' now."""
+    def hand_over(self, readers: Sequence[int]) -> None:
+        """Leave the slot to its readers, who may have seen it already."""
         self.never()
+        self._owner.hold(self.slot, readers)
 
     def _check(self) -> None:
         if not self._armed:

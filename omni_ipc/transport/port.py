@@ -9,8 +9,8 @@ from typing import NoReturn
 
 from omni_ipc.errors import FormatError, PeerClosed, PeerDied, Timeout, UsageError
 from omni_ipc.seam.api import Runtime
+from omni_ipc.transport.assembly import Message
 from omni_ipc.transport.bell import Bell
-from omni_ipc.transport.framing import Message
 from omni_ipc.transport.liveness import LOOK_EVERY_S, Looks
 from omni_ipc.transport.reader import LaneReader
 

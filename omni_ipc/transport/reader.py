@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from omni_ipc.errors import FormatError, OmniError, PeerClosed, PeerDied
 from omni_ipc.transport import liveness
-from omni_ipc.transport.framing import Assembly, Message
+from omni_ipc.transport.assembly import Assembly, Message
 from omni_ipc.transport.lane import Lane
 from omni_ipc.transport.layout import (
     ALIGNMENT,

@@ -144,13 +144,8 @@ class Slab:
             self._bell.ring()
 
     def hold(self, slot: int, readers: Sequence[int]) -> None:
-        """Give a loaned slot to readers; called before they may see it."""
+        """Leave a loaned slot to readers; until then nobody else gets it, even if they have released it already."""
         self._stock.committed.append((slot, readers))
-
-    def take_back(self, slot: int) -> None:
-        """Undo `hold`: no reader has seen the slot."""
-        with self._rt.region("Slab.TakeBack", self._lock, slot=slot):
-            self._stock.take_back(slot)
 
     def end(self, slot: int, generation: int) -> None:
         """Take note that nobody looks at a slot any more that was lent, and not committed."""

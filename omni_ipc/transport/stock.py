@@ -68,11 +68,6 @@ class Stock:
         self._generations[slot] = generation
         return generation
 
-    def take_back(self, slot: int) -> None:
-        """Undo a commit: the slot is lent again."""
-        self._settle()
-        self._homes[slot].held.pop(slot, None)
-
     def forget(self, reader: int) -> None:
         """Take what a reader holds, and will hold, as released."""
         self._gone.add(reader)

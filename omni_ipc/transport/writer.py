@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
-from omni_ipc.errors import Full, PeerClosed, PeerDied, Timeout, UsageError
-from omni_ipc.transport import liveness
+from omni_ipc.errors import Full, Timeout, UsageError
 from omni_ipc.transport.bell import Bell
 from omni_ipc.transport.framing import (
     ONLY,
@@ -24,7 +22,6 @@ from omni_ipc.transport.lane import Counts, Lane
 from omni_ipc.transport.layout import (
     ALIGNMENT,
     END,
-    READER_CLOSED,
     RECORD,
     RECORD_BYTES,
     RECORDS_WRITTEN,
@@ -32,6 +29,7 @@ from omni_ipc.transport.layout import (
     Kind,
     Side,
 )
+from omni_ipc.transport.patience import Patience
 from omni_ipc.transport.tensor import Sendable
 
 
@@ -66,8 +64,7 @@ class LaneWriter:
         self._free_until = 0  # a position: as far as there was room when the read position was last looked at
         self._sending = False
         self._closed = False
-        self._looks = liveness.Looks(lane.rt)
-        self._end: Callable[[], PeerClosed | PeerDied] | None = None
+        self._patience = Patience(lane)
 
     def send(
         self, body: bytes | bytearray, tensors: Sequence[Sendable] = (), *, timeout: float, kind: Kind = Kind.MESSAGE
@@ -162,7 +159,7 @@ class LaneWriter:
         """
         if not self._closed:
             raise UsageError(f"Lane '{self.name}' is still open, so its reader awaits more. Close it before the join.")
-        if not self._await(lambda: len(set(self.lane.counts())) == 1, self._rt.now() + timeout):
+        if not self._patience.until(lambda: len(set(self.lane.counts())) == 1, self._rt.now() + timeout):
             written, taken = self.lane.counts()
             raise Timeout(
                 f"Lane '{self.name}': its reader has not taken {written - taken} of {written} records within "
@@ -231,40 +228,11 @@ class LaneWriter:
             self._await_room(nbytes, deadline)
 
     def _await_room(self, nbytes: int, deadline: float) -> None:
-        if not self._await(lambda: self.lane.room() >= nbytes, deadline):
+        if not self._patience.until(lambda: self.lane.room() >= nbytes, deadline):
             raise Full(
                 f"Lane '{self.name}' has {self.lane.room():,} of {self.lane.ring_bytes:,} bytes free, and a record "
                 f"needs {nbytes:,}: its reader took nothing in time. Wait longer, or look at the reader."
             )
-
-    def _await(self, ready: Callable[[], bool], deadline: float) -> bool:
-        """Wait for something that the reader does, and tell whether it came in time; its death ends the wait."""
-        while True:
-            with self._rt.region("Writer.Look", lane=self.name):
-                self._end = self._end or self._look_at_reader()
-                done = ready()  # asked after the look: what the reader did before its end counts
-            if done:
-                return True
-            if self._end is not None:
-                raise self._end()
-            remaining = deadline - self._rt.now()
-            if remaining <= 0:
-                return False
-            self.lane.room_bell.sleep_unless(ready, remaining)
-
-    def _look_at_reader(self) -> Callable[[], PeerClosed | PeerDied] | None:
-        """Find out whether the reader will take nothing more."""
-        if self._words.load(READER_CLOSED):
-            return functools.partial(
-                PeerClosed,
-                f"Lane '{self.name}' was closed by its reader before it took record {self.lane.counts().taken}; "
-                "that record and those behind it are lost. Send no more on it.",
-            )
-        reader = self.lane.signature(Side.READER) if self._looks.due() else None
-        if reader is None or (how := liveness.ending(reader)) is None:
-            return None
-        who = f"The reader of lane '{self.name}', process {reader.pid},"
-        return functools.partial(PeerDied, who, how, first_unread=self.lane.counts().taken)
 
     def _publish(self, position: int, pieces: Sequence[Data], written: int) -> None:
         """Write records to their place, and move the write position behind them.

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from omni_ipc.errors import EnvironmentMissing, FormatError
 from omni_ipc.serving.messages import Reply, Request
 from omni_ipc.transport import wire
-from omni_ipc.transport.framing import Assembly
+from omni_ipc.transport.assembly import Assembly
 from omni_ipc.transport.geometry import Geometry
 from omni_ipc.transport.layout import (
     FIRST,

@@ -321,3 +321,25 @@ def test_a_loan_takes_no_array_that_is_larger() -> None:
     message = shop.readers[0].take()
     assert message is not None
     assert bytes(message.tensors[0].data) == b"as it is"
+
+
+def test_a_slot_on_its_way_to_a_dead_reader_is_lent_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread gets none meanwhile: the send may fail yet, and the loan is then as before."""
+    shop = Shop([SlotClass(64, 1)])
+    shop.slab.forget(0)
+    loan = shop.slab.loan(64, timeout=0)
+
+    def fail(*_: object, timeout: float) -> None:
+        with pytest.raises(Full, match="readers hold 0"):
+            shop.slab.loan(64, timeout=timeout)
+        raise Full("The lane has no room.")
+
+    monkeypatch.setattr(shop.writers[0], "send", fail)
+    with pytest.raises(Full, match="no room"):
+        loan.commit(shop.writers[0], timeout=0)
+    loan.view[:2] = b"ok"
+    monkeypatch.undo()
+    loan.commit(shop.writers[0], timeout=0)
+    message = shop.readers[0].take()
+    assert message is not None
+    assert bytes(message.tensors[0].data[:2]) == b"ok"

@@ -47,8 +47,7 @@ class World:
         except Full:
             return None
         self._canvas.store(self._pixel, picture)
-        self.shop.slab.hold(loan.slot, self.everybody)
-        loan.hand_over()
+        loan.hand_over(self.everybody)
         return Place(loan.slot, loan.generation, 0)
 
     def look(self, reader: int, place: Place, picture: int) -> Lease:
