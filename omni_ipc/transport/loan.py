@@ -122,7 +122,6 @@ class Loan(Hold):
 
         Points: Those of `LaneWriter.send`.
         """
-        self._check()
         publish(writers, body, (self,), (self,), timeout)
 
     def abort(self) -> None:
@@ -132,7 +131,12 @@ class Loan(Hold):
             self._owner.look_again()
 
     def head(self) -> bytes:
-        """Describe what the loan will be sent as, for its record."""
+        """Describe what the loan will be sent as, for its record.
+
+        Raises:
+            UsageError: it was committed or aborted.
+        """
+        self._check()
         framework, code, shape, nbytes = self._kind
         dims = len(shape)
         return HEADS[dims].pack(self.slot, self.generation, nbytes, code, framework, dims, 0, *shape)
@@ -147,9 +151,10 @@ class Loan(Hold):
             self._ready.synchronize()
 
     def hand_over(self, readers: Sequence[int]) -> None:
-        """Leave the slot to its readers, who may have seen it already."""
-        self.never()
-        self._owner.hold(self.slot, readers)
+        """Leave the slot to its readers, who may have seen it already; idempotent."""
+        if self._armed:
+            self.never()
+            self._owner.hold(self.slot, readers)
 
     def _check(self) -> None:
         if not self._armed:

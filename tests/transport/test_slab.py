@@ -18,7 +18,7 @@ from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.slab import POISON, Slab
 from tests.support.lanes import RT
-from tests.support.slabs import Shop
+from tests.support.slabs import Note, Shop
 
 
 def test_what_is_produced_in_a_loan_arrives_without_a_copy() -> None:
@@ -117,7 +117,7 @@ def test_an_aborted_or_dropped_loan_goes_back_and_a_viewed_one_does_not() -> Non
 
 
 def test_a_loan_is_used_once() -> None:
-    """After commit or abort it can be neither viewed nor sent."""
+    """After commit or abort it can be neither viewed nor sent, by itself or in a tree."""
     shop = Shop()
     committed, aborted = shop.slab.loan(8, timeout=0), shop.slab.loan(8, timeout=0)
     committed.commit(shop.writers[0], timeout=0)
@@ -127,7 +127,23 @@ def test_a_loan_is_used_once() -> None:
             loan.commit(shop.writers[0], timeout=0)
         with pytest.raises(UsageError, match="was committed or aborted"):
             loan.as_numpy("uint8", (1,))
+        with pytest.raises(UsageError, match="was committed or aborted"):
+            shop.sender().send(Note(), {"again": [loan]})
+    assert (shop.slab.held(), shop.lent(), shop.writers[0].lane.counts().written) == (1, 0, 1)
+
+
+def test_a_loan_may_stand_twice_in_one_tree() -> None:
+    """Both arrays look into its one slot, which goes to the reader once and comes back once."""
+    shop = Shop()
+    loan = shop.slab.loan(8, timeout=0)
+    loan.view[:] = b"pictures"
+    shop.sender().send(Note(), [loan, loan])
+    assert list(shop.slab._stock.committed) == [(loan.slot, (0,))]
+    arrays = shop.receivers[0].receive(0).unpack()
+    assert [array.tobytes() for array in arrays] == [b"pictures"] * 2
     assert shop.slab.held() == 1
+    del arrays
+    assert shop.slab.held() == 0
 
 
 def test_a_commit_that_meets_a_full_lane_leaves_the_loan_with_its_producer() -> None:
