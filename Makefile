@@ -1,10 +1,11 @@
 # Two commands: `make demo` and `make test`. Each sets up what is missing, once.
+# `make test-core PYTHON=python3.13`: all that needs no torch, on another Python.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test soak nightly clean
+.PHONY: setup demo test test-core soak nightly clean
 setup: $(READY)
 
 $(READY): pyproject.toml scripts/constraints.txt scripts/setup.sh
@@ -17,10 +18,13 @@ demo: setup
 test: setup
 	sh scripts/test.sh $(BIN)
 
+test-core:
+	sh scripts/test-core.sh $(PYTHON)
+
 soak: setup
 	$(BIN)/python -m pytest -m soak
 
 nightly: test soak demo
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .omni_ipc
+	rm -rf $(VENV) .venv-core-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .omni_ipc

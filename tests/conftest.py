@@ -1,7 +1,8 @@
-"""For every test: what it leaves behind fails it; what needs CUDA says so where there is none."""
+"""For every test: what it leaves behind fails it; what needs torch or CUDA says so where there is none."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 
 import hypothesis
@@ -23,16 +24,21 @@ def _nothing_is_left_behind() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what is marked `cuda`, with the reason, where there is no device."""
-    marked = [item for item in items if item.get_closest_marker("cuda")]
-    if marked and (reason := _no_cuda()):
-        for item in marked:
-            item.add_marker(pytest.mark.skip(reason=reason))
+    """Skip what is marked `torch` or `cuda`, with the reason, where there is none."""
+    for name, lack in (("torch", _no_torch), ("cuda", _no_cuda)):
+        marked = [item for item in items if item.get_closest_marker(name)]
+        if marked and (reason := lack()):
+            for item in marked:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _no_torch() -> str | None:
+    return None if importlib.util.find_spec("torch") else "torch is not installed: pip install 'omni-ipc[torch]'"
 
 
 def _no_cuda() -> str | None:
-    try:
-        import torch
-    except ImportError:
-        return "torch is not installed: pip install 'omni-ipc[torch]'"
+    if reason := _no_torch():
+        return reason
+    import torch
+
     return None if torch.cuda.is_available() else f"torch {torch.__version__} sees no CUDA device"

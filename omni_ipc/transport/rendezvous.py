@@ -22,9 +22,9 @@ import msgspec
 from omni_ipc.errors import FormatError, PeerClosed, Timeout
 from omni_ipc.seam.api import Runtime
 from omni_ipc.transport import wire
+from omni_ipc.transport.assembly import MAX_MESSAGE_BYTES
 from omni_ipc.transport.bell import create_doorbell
 from omni_ipc.transport.directory import Directory, user_of
-from omni_ipc.transport.framing import MAX_MESSAGE_BYTES
 from omni_ipc.transport.lane import RING_BYTES, Lane, lane_bytes
 from omni_ipc.transport.layout import DOORBELL_BYTES
 from omni_ipc.transport.memory import Segment

@@ -1,33 +1,30 @@
 """The writing end of a slab: memory for large data, lent to producers and handed to readers without a copy.
 
-              loan                  commit                        every reader released
-    free ───────────────► loaned ───────────────► held by readers ───────────────────────► free
-      ▲                     │ abort, or its garbage collection
-      └─────────────────────┘
+Slots are filled by ordinary stores, of numpy or of a device whose event was awaited, which no word orders by itself:
 
-Only the writer moves a slot. A reader says "released" by a word of its own, and the writer looks at these words when it
-needs a slot. What was released last is lent first: it is still in the cache, and memory never used is never paid for.
+    fill the slot ─► write the record ─► store the position  ┄┄►  load it ─► read record and slot ─► store "released"
+          ▲                                                                                               ┊
+          └──────────── lend it again ◄─ load "released" ◄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┘
+
+A store of a word releases all that was written before it, and a load acquires. So the one store that publishes the
+record publishes the slot, and the release word gives it back when all reading is over.
 """
 
 from __future__ import annotations
 
-import bisect
-from collections import deque
 from collections.abc import Callable, Sequence
 
 from omni_ipc.errors import Full, UsageError
 from omni_ipc.seam.api import Runtime
+from omni_ipc.transport import liveness
 from omni_ipc.transport.bell import Bell
 from omni_ipc.transport.geometry import DEFAULT_CLASSES, SLOT_PARKED, Geometry, SlotClass
-from omni_ipc.transport.layout import Header, Side
-from omni_ipc.transport.lease import hold
-from omni_ipc.transport.liveness import this_process
+from omni_ipc.transport.hold import Windows
+from omni_ipc.transport.layout import Header, Side, Signature
 from omni_ipc.transport.loan import Loan
-from omni_ipc.transport.tensor import Place
+from omni_ipc.transport.stock import Stock
 
 POISON = 0xDB
-
-_CLASSES_TRIED = 3  # the smallest that fits and the next two: else small data would use up the large slots
 
 
 class Slab:
@@ -60,25 +57,21 @@ class Slab:
         signed = Header.signature(buffer, Side.WRITER)
         if signed is not None:
             raise UsageError(f"Slab '{name}' has a writer, process {signed.pid}. Create a slab for each writer.")
-        Header.sign(buffer, Side.WRITER, this_process())
+        Header.sign(buffer, Side.WRITER, liveness.this_process())
         self.name = name
+        self._windows = Windows(Loan, buffer, self.geometry)
         self._rt = rt
-        self._buffer = buffer
+        self._largest_bytes = self.geometry.largest_bytes
+        self._generation_words = self.geometry.generation_word(0)  # of slot 0; the others follow
         self._words = rt.words(buffer[: self.geometry.words_bytes])
         self._prepare = prepare
-        self._poison = poison
+        self._unprepared = set(range(self.geometry.slots)) if prepare is not None else set()  # guarded by _lock
         self._lock = rt.lock()
-        self._shelves = [  # guarded by _lock, and so are the next ones
-            _Shelf(each, first) for each, first in zip(self.geometry.classes, self.geometry.first_slots, strict=True)
-        ]
-        self._homes = [shelf for shelf in self._shelves for _ in shelf.free]  # of each slot
-        self._sizes = [shelf.slot_bytes for shelf in self._shelves]
-        self._generations = [0] * self.geometry.slots
-        self._prepared = [False] * self.geometry.slots
-        self._gone: set[int] = set()
-        self._aborted: deque[int] = deque()  # by whichever thread, even inside the lock: the garbage collector's
+        self._stock = self._stocked(self._poison if poison else None)  # guarded by _lock, but for its queues
         self._waiting = rt.lock()  # a bell has one sleeper
         self._bell = Bell(rt, self._words, SLOT_PARKED)
+        self._looks = liveness.Looks(rt)  # these two belong to who has _waiting
+        self._readers = list(range(self.geometry.readers))  # whose death was not seen
 
     @classmethod
     def create(
@@ -109,7 +102,7 @@ class Slab:
 
         Points: Slab.Loan, Bell.Park.
         """
-        if not 0 <= nbytes <= self.geometry.largest_bytes:
+        if not 0 <= nbytes <= self._largest_bytes:
             raise UsageError(
                 f"Slab '{self.name}' cannot lend {nbytes:,} bytes: its largest slot has "
                 f"{self.geometry.largest_bytes:,}. Send it without a loan, or create the slab with larger classes."
@@ -132,19 +125,17 @@ class Slab:
     def may_come(self, nbytes: int) -> bool:
         """Tell whether readers hold a slot of this size, so that waiting for one makes sense."""
         with self._rt.region("Slab.Look", self._lock):
-            return any(shelf.held for shelf in self._fitting(nbytes))
+            return self._stock.is_held(nbytes)
 
     def held(self) -> int:
         """Count the slots that readers have not released yet."""
         with self._rt.region("Slab.Look", self._lock):
-            for shelf in self._shelves:
-                self._reclaim(shelf)
-            return sum(len(shelf.held) for shelf in self._shelves)
+            return self._stock.held()
 
     def forget(self, reader: int) -> None:
-        """Take back what a reader holds, for good: it is dead."""
+        """Take back what a reader holds, for good: it is dead. Who waits for a slot does this by itself."""
         with self._rt.region("Slab.Forget", self._lock, reader=reader):
-            self._gone.add(reader)
+            self._stock.forget(reader)
         self.look_again()
 
     def look_again(self) -> None:
@@ -153,103 +144,64 @@ class Slab:
             self._bell.ring()
 
     def hold(self, slot: int, readers: Sequence[int]) -> None:
-        """Give a loaned slot to readers; called before they may see it."""
-        with self._rt.region("Slab.Commit", self._lock, slot=slot):
-            self._homes[slot].held[slot] = readers
+        """Leave a loaned slot to readers; until then nobody else gets it, even if they have released it already."""
+        self._stock.committed.append((slot, readers))
 
-    def take_back(self, slot: int) -> None:
-        """Undo `hold`: no reader has seen the slot."""
-        with self._rt.region("Slab.TakeBack", self._lock, slot=slot):
-            self._homes[slot].held.pop(slot, None)
+    def end(self, slot: int, generation: int) -> None:
+        """Take note that nobody looks at a slot any more that was lent, and not committed."""
+        self._stock.aborted.append(slot)
 
     def _await(self, nbytes: int, deadline: float) -> Loan | None:
         while True:
             if (loan := self._lend(nbytes)) is not None:
                 return loan
+            if self._looks.due() and self._forget_the_dead():
+                continue
             remaining = deadline - self._rt.now()
             if remaining <= 0:
                 return None
             self._bell.sleep_unless(lambda: self._has_free(nbytes), remaining)
 
+    def _forget_the_dead(self) -> bool:
+        """Take back what dead readers hold, and tell whether there were any."""
+        dead = [reader for reader in self._readers if self._has_ended(reader)]
+        for reader in dead:
+            self.forget(reader)
+            self._readers.remove(reader)
+        return bool(dead)
+
+    def _has_ended(self, reader: int) -> bool:
+        word = self.geometry.signature_word(reader)
+        pid = self._words.load(word + 1)  # SYNC slab.signature
+        return bool(pid) and liveness.ending(Signature(pid, self._words.load(word))) is not None
+
     def _lend(self, nbytes: int) -> Loan | None:
         with self._rt.region("Slab.Loan", self._lock, nbytes=nbytes):
-            slot = self._take(nbytes)
+            slot = self._stock.take(nbytes)
             if slot is None:
                 return None
-            offset, slot_bytes = self.geometry.span(slot)
-            if self._prepare is not None and not self._prepared[slot]:
-                self._prepare_first(self._prepare, slot, offset, slot_bytes)
-            generation = self._next_generation(slot)
-            self._words.store(self.geometry.generation_word(slot), generation)  # SYNC slab.generation
-        memory, end = hold(self._buffer, offset, slot_bytes, self._aborted.append, slot)
-        return Loan(self, Place(slot, generation, 0), memory[:nbytes], end)
+            if slot in self._unprepared:
+                self._prepare_first(slot)
+            generation = self._stock.next_generation(slot)
+            self._words.store(self._generation_words + slot, generation)  # SYNC slab.generation
+        return self._windows.hold(self, slot, generation).begun(nbytes)
 
-    def _next_generation(self, slot: int) -> int:
-        generation = self._generations[slot] % 0xFFFF_FFFF + 1  # 32 bits in a record, and never 0: no release word is
-        self._generations[slot] = generation
-        return generation
+    def _prepare_first(self, slot: int) -> None:
+        assert self._prepare is not None
+        try:
+            self._prepare(*self.geometry.spans[slot])
+        except BaseException:
+            self._stock.give_back(slot)
+            raise
+        self._unprepared.remove(slot)
 
     def _has_free(self, nbytes: int) -> bool:
         with self._rt.region("Slab.Look", self._lock):
-            self._shelve_aborted()
-            shelves = self._fitting(nbytes)
-            for shelf in shelves:
-                self._reclaim(shelf)
-            return any(shelf.free for shelf in shelves)
+            return self._stock.has_free(nbytes)
 
-    def _take(self, nbytes: int) -> int | None:
-        self._shelve_aborted()
-        for shelf in self._fitting(nbytes):
-            self._reclaim(shelf)
-            if shelf.free:
-                return shelf.free.pop()
-        return None
+    def _stocked(self, poison: Callable[[int], None] | None) -> Stock:
+        return Stock(self.geometry, self._words, poison=poison)
 
-    def _prepare_first(self, prepare: Callable[[int, int], object], slot: int, offset: int, slot_bytes: int) -> None:
-        try:
-            prepare(offset, slot_bytes)
-        except BaseException:
-            self._homes[slot].free.append(slot)
-            raise
-        self._prepared[slot] = True
-
-    def _fitting(self, nbytes: int) -> list[_Shelf]:
-        first = bisect.bisect_left(self._sizes, nbytes)
-        return self._shelves[first : first + _CLASSES_TRIED]
-
-    def _shelve_aborted(self) -> None:
-        while self._aborted:
-            self._shelve(self._aborted.popleft())
-
-    def _reclaim(self, shelf: _Shelf) -> None:
-        """Look which slots their readers have released."""
-        if not shelf.held:
-            return
-        released = [slot for slot, readers in shelf.held.items() if self._is_released(slot, readers)]
-        for slot in released:  # the last one handed out ends on top
-            del shelf.held[slot]
-            self._shelve(slot)
-
-    def _is_released(self, slot: int, readers: Sequence[int]) -> bool:
-        generation, word, load = self._generations[slot], self.geometry.release_word, self._words.load
-        for reader in readers:  # noqa: SIM110 - a generator takes twice as long
-            if load(word(slot, reader)) != generation and reader not in self._gone:  # SYNC slab.release
-                return False
-        return True
-
-    def _shelve(self, slot: int) -> None:
-        if self._poison:
-            offset, nbytes = self.geometry.span(slot)
-            self._buffer[offset : offset + nbytes] = bytes((POISON,)) * nbytes
-        self._homes[slot].free.append(slot)
-
-
-class _Shelf:
-    """The slots of one class."""
-
-    __slots__ = ("free", "held", "slot_bytes")
-
-    def __init__(self, size: SlotClass, first: int) -> None:
-        self.slot_bytes = size.slot_bytes
-        self.free = list(range(first + size.slots - 1, first - 1, -1))  # a stack
-        self.held: dict[int, Sequence[int]] = {}  # slot → its readers, in the order of their commits
+    def _poison(self, slot: int) -> None:
+        offset, nbytes = self.geometry.spans[slot]
+        self._windows.memory[offset : offset + nbytes] = bytes((POISON,)) * nbytes

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import enum
-import functools
 import math
 import struct
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Protocol
 
 import msgspec
 
@@ -20,8 +19,8 @@ HEAD_ALIGNMENT = 16  # so that the data behind the head are aligned for every el
 PLACE_ALIGNMENT = 64
 MOST_DIMS = 64  # numpy's limit
 
-_NOTHING = memoryview(b"")
-_FIXED = 7  # fields before the dimensions
+NOTHING = memoryview(b"")
+_DIMS_OFFSET = 18  # of the byte that counts them
 
 
 class Framework(enum.IntEnum):
@@ -34,12 +33,25 @@ class Framework(enum.IntEnum):
 _FRAMEWORKS = {framework.value: framework for framework in Framework}
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """Where data lie in a slab."""
 
     slot: int
     generation: int
     offset: int  # in the slot; a multiple of 64
+
+
+_NOWHERE = Place(INLINE, 0, 0)
+
+
+class Sendable(Protocol):
+    """What can be a TENSOR record."""
+
+    def head(self) -> bytes:
+        """Encode the description, as it stands in front of inline data."""
+
+    def inline(self) -> memoryview:
+        """Give the data that stand behind the head in the record."""
 
 
 class Tensor(msgspec.Struct, frozen=True):
@@ -54,14 +66,13 @@ class Tensor(msgspec.Struct, frozen=True):
 
     def head(self) -> bytes:
         """Encode the description, as it stands in front of inline data."""
-        code, dims = dtypes.code_of(self.dtype), len(self.shape)
-        slot, generation, offset = self.place or (INLINE, 0, 0)
-        units = offset // PLACE_ALIGNMENT
-        return _head(dims).pack(slot, generation, self.data.nbytes, code, self.framework, dims, units, *self.shape)
+        place, code, shape = self.place or _NOWHERE, dtypes.code_of(self.dtype), self.shape
+        units, dims, nbytes = place.offset // PLACE_ALIGNMENT, len(shape), self.data.nbytes
+        return HEADS[dims].pack(place.slot, place.generation, nbytes, code, self.framework, dims, units, *shape)
 
     def inline(self) -> memoryview:
         """Give the data that stand behind the head in the record: none, if they lie in a slot."""
-        return self.data if self.place is None else _NOTHING
+        return self.data if self.place is None else NOTHING
 
     @classmethod
     def from_body(cls, body: bytearray, lease: Callable[[int, int], Lease] | None = None) -> Tensor:
@@ -74,27 +85,33 @@ class Tensor(msgspec.Struct, frozen=True):
         Raises:
             FormatError: a field is out of its range, or disagrees with another.
         """
-        check_head(body)
-        slot, generation, nbytes, code, framework, dims, units = TENSOR.unpack_from(body)
-        head_bytes = _head(dims).size
-        inline_bytes = nbytes if slot == INLINE else 0
+        if len(body) < TENSOR.size:
+            check_head(body)
+        dims = body[_DIMS_OFFSET]
+        if dims > MOST_DIMS or len(body) < HEADS[dims].size:
+            raise FormatError(f"length: {dims} dimensions (at most {MOST_DIMS}) do not lie in {len(body)} bytes.")
+        layout = HEADS[dims]
+        slot, generation, nbytes, code, framework, _, units, *dimensions = layout.unpack_from(body)
         if slot != INLINE and lease is None:
             raise FormatError(f"slot: the tensor lies in slot {slot}, and this lane has no slab.")
-        if framework not in _FRAMEWORKS:
+        inline_bytes = nbytes if slot == INLINE else 0
+        if layout.size + inline_bytes != len(body):
+            raise FormatError(f"length: {dims} dimensions in front and {inline_bytes} bytes do not make {len(body)}.")
+        kind = _FRAMEWORKS.get(framework)
+        if kind is None:
             raise FormatError(f"framework: none has the code {framework}. Do both sides run the same omni_ipc?")
-        if dims > MOST_DIMS or head_bytes + inline_bytes != len(body):
-            raise FormatError(
-                f"length: {dims} dimensions (at most {MOST_DIMS}) and {inline_bytes} bytes do not make {len(body)}."
-            )
-        dtype, shape = dtypes.name_of(code), _head(dims).unpack_from(body)[_FIXED:]
-        if math.prod(shape) * dtypes.item_bytes(dtype) != nbytes:
-            raise FormatError(f"shape: {shape} elements of {dtype} do not make {nbytes} bytes.")
+        dtype, item_bytes = dtypes.type_of(code)
+        if math.prod(dimensions) * item_bytes != nbytes:
+            raise FormatError(f"shape: {tuple(dimensions)} elements of {dtype} do not make {nbytes} bytes.")
+        shape = tuple(dimensions)
         if slot == INLINE or lease is None:
-            return cls(_FRAMEWORKS[framework], dtype, shape, memoryview(body)[head_bytes:])
-        held, offset = lease(slot, generation), units * PLACE_ALIGNMENT
-        if offset + nbytes > held.view.nbytes:
-            raise FormatError(f"place: {nbytes} bytes at {offset} go beyond slot {slot} of {held.view.nbytes} bytes.")
-        return cls(_FRAMEWORKS[framework], dtype, shape, held.view[offset : offset + nbytes], None, held)
+            return cls(kind, dtype, shape, memoryview(body)[layout.size :])
+        held = lease(slot, generation)
+        view, offset = held.memory(), units * PLACE_ALIGNMENT
+        end = offset + nbytes
+        if end > len(view):
+            raise FormatError(f"place: {nbytes} bytes at {offset} go beyond slot {slot} of {len(view)} bytes.")
+        return cls(kind, dtype, shape, view[offset:end], None, held)
 
 
 def check_head(body: bytearray) -> None:
@@ -107,8 +124,11 @@ def check_head(body: bytearray) -> None:
         raise FormatError(f"length: a tensor record of {len(body)} bytes lacks its head of {TENSOR.size} bytes.")
 
 
-@functools.cache
 def _head(dims: int) -> struct.Struct:
     """Give the layout of a head with so many dimensions, with its padding."""
     nbytes = TENSOR.size + 8 * dims
     return struct.Struct(f"{TENSOR.format}{dims}Q{padded(nbytes, HEAD_ALIGNMENT) - nbytes}x")
+
+
+HEADS = [_head(dims) for dims in range(MOST_DIMS + 1)]
+"""Layouts of a tensor's description by its number of dimensions: the fields of `TENSOR`, then each dimension."""

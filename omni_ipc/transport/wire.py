@@ -40,12 +40,25 @@ def decode(data: bytes | bytearray | memoryview, type: Any) -> Any:
     Raises:
         FormatError: the bytes are no msgpack, or not of this type; the message names the path inside them.
     """
-    try:
-        return _decoder(type).decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise FormatError(
-            f"A message of {len(data)} bytes is no {_name(type)}: {error}. Do both sides run the same omni_ipc?"
-        ) from None
+    return _decoder(type).decode(data)
+
+
+class Decoder:
+    """Decodes bytes as one type; whoever keeps it saves the search for it."""
+
+    def __init__(self, type: Any) -> None:
+        self._type = type
+        self._decode = msgspec.msgpack.Decoder(type).decode
+
+    def decode(self, data: bytes | bytearray | memoryview) -> Any:
+        """Decode as `decode` does."""
+        try:
+            return self._decode(data)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise FormatError(
+                f"A message of {len(data)} bytes is no {_name(self._type)}: {error}. "
+                "Do both sides run the same omni_ipc?"
+            ) from None
 
 
 class RemoteError(msgspec.Struct, frozen=True, tag=True):
@@ -91,5 +104,5 @@ def _encoder() -> msgspec.msgpack.Encoder:
 
 
 @functools.cache
-def _decoder(type: Any) -> msgspec.msgpack.Decoder[Any]:
-    return msgspec.msgpack.Decoder(type)
+def _decoder(type: Any) -> Decoder:
+    return Decoder(type)

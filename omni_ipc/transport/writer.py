@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import NoReturn
 
-from omni_ipc.errors import Full, PeerClosed, PeerDied, Timeout, UsageError
-from omni_ipc.transport import liveness
+from omni_ipc.errors import Full, Timeout, UsageError
 from omni_ipc.transport.bell import Bell
 from omni_ipc.transport.framing import (
     ONLY,
     Data,
     Record,
+    as_one_record,
     body_bytes,
     cut,
     frame,
-    frame_small,
     message_records,
     ring_bytes,
 )
 from omni_ipc.transport.lane import Counts, Lane
 from omni_ipc.transport.layout import (
+    ALIGNMENT,
     END,
-    READER_CLOSED,
+    RECORD,
     RECORD_BYTES,
     RECORDS_WRITTEN,
     WRITE_POSITION,
     Kind,
     Side,
-    padded,
 )
-from omni_ipc.transport.tensor import Tensor
+from omni_ipc.transport.patience import Patience
+from omni_ipc.transport.tensor import Sendable
 
 
 class LaneWriter:
@@ -57,18 +57,17 @@ class LaneWriter:
         self.lane = lane
         self._rt = lane.rt
         self._words = lane.words
-        self.slab_reader = slab_reader
+        self.slab_readers = (slab_reader,)
         self._doorbell = doorbell
         self._batch_bytes = lane.ring_bytes // 4
         self._small_bytes = min(self._batch_bytes - RECORD_BYTES, lane.max_message_bytes)
         self._free_until = 0  # a position: as far as there was room when the read position was last looked at
         self._sending = False
         self._closed = False
-        self._looks = liveness.Looks(lane.rt)
-        self._end: Callable[[], PeerClosed | PeerDied] | None = None
+        self._patience = Patience(lane)
 
     def send(
-        self, body: bytes | bytearray, tensors: Sequence[Tensor] = (), *, timeout: float, kind: Kind = Kind.MESSAGE
+        self, body: bytes | bytearray, tensors: Sequence[Sendable] = (), *, timeout: float, kind: Kind = Kind.MESSAGE
     ) -> None:
         """Publish a message; the sender's memory is free for other use on return.
 
@@ -89,18 +88,18 @@ class LaneWriter:
 
         Points: Writer.Claim and Writer.Publish, each once a batch.
         """
-        if tensors or len(body) > self._small_bytes:
-            records = message_records(kind, body, tensors)
-            if ring_bytes(records) <= self._small_bytes:
-                self._send((records,), timeout)
-            else:
-                self._check_size(records)
-                self._send(cut(records, self._batch_bytes), timeout)
+        alone = as_one_record(kind, body, tensors)
+        if alone is None or len(alone[1]) > self._small_bytes:
+            self._send_records(message_records(kind, body, tensors), timeout)
             return
-        self._begin()
+        if self._sending or self._closed:
+            self._refuse()
+        self._sending = True
         try:  # the same for the message that most are, in fewer steps
-            position, sequence = self._claim(padded(RECORD_BYTES + len(body)), timeout)
-            self._publish(position, (frame_small(kind, body, sequence),), sequence + 1)
+            kind, data = alone
+            nbytes = len(data)
+            position, sequence = self._claim((RECORD_BYTES + nbytes + ALIGNMENT - 1) & -ALIGNMENT, timeout)
+            self._publish(position, (RECORD.pack(nbytes, kind, ONLY, 0, sequence) + data,), sequence + 1)
         finally:
             self._sending = False
 
@@ -123,7 +122,7 @@ class LaneWriter:
                 self._check_size([record])
         self._send([records], timeout)
 
-    def await_room(self, body: bytes, tensors: Sequence[Tensor], *, timeout: float) -> None:
+    def await_room(self, body: bytes, tensors: Sequence[Sendable], *, timeout: float) -> None:
         """Wait until a message would be sent at once, whole: as long as nothing else is sent, it then cannot be Full.
 
         Raises:
@@ -160,7 +159,7 @@ class LaneWriter:
         """
         if not self._closed:
             raise UsageError(f"Lane '{self.name}' is still open, so its reader awaits more. Close it before the join.")
-        if not self._await(lambda: len(set(self.lane.counts())) == 1, self._rt.now() + timeout):
+        if not self._patience.until(lambda: len(set(self.lane.counts())) == 1, self._rt.now() + timeout):
             written, taken = self.lane.counts()
             raise Timeout(
                 f"Lane '{self.name}': its reader has not taken {written - taken} of {written} records within "
@@ -182,24 +181,32 @@ class LaneWriter:
                 "Send less at once, put tensors into a slab, or give the lane a larger ring."
             )
 
+    def _send_records(self, records: list[Record], timeout: float) -> None:
+        if ring_bytes(records) <= self._small_bytes:
+            self._send((records,), timeout)
+        else:
+            self._check_size(records)
+            self._send(cut(records, self._batch_bytes), timeout)
+
     def _send(self, batches: Sequence[Sequence[Record]], timeout: float) -> None:
-        self._begin()
+        if self._sending or self._closed:
+            self._refuse()
+        self._sending = True
         try:
-            deadline = self._rt.now() + timeout
+            deadline = self._rt.now() + timeout if len(batches) > 1 else None
             for batch in batches:
-                position, sequence = self._claim(ring_bytes(batch), deadline - self._rt.now())
+                left = timeout if deadline is None else deadline - self._rt.now()
+                position, sequence = self._claim(ring_bytes(batch), left)
                 self._publish(position, frame(batch, sequence), sequence + len(batch))
         finally:
             self._sending = False
 
-    def _begin(self) -> None:
+    def _refuse(self) -> NoReturn:
         if self._closed:
             raise UsageError(f"Lane '{self.name}' is closed: nothing can be sent on it. Open another lane.")
-        if self._sending:
-            raise UsageError(
-                f"Two threads send on lane '{self.name}' at once, and it has one writer. Give each a lane of its own."
-            )
-        self._sending = True
+        raise UsageError(
+            f"Two threads send on lane '{self.name}' at once, and it has one writer. Give each a lane of its own."
+        )
 
     def _sign(self, lane: Lane) -> None:
         lane.sign(Side.WRITER)
@@ -221,40 +228,11 @@ class LaneWriter:
             self._await_room(nbytes, deadline)
 
     def _await_room(self, nbytes: int, deadline: float) -> None:
-        if not self._await(lambda: self.lane.room() >= nbytes, deadline):
+        if not self._patience.until(lambda: self.lane.room() >= nbytes, deadline):
             raise Full(
                 f"Lane '{self.name}' has {self.lane.room():,} of {self.lane.ring_bytes:,} bytes free, and a record "
                 f"needs {nbytes:,}: its reader took nothing in time. Wait longer, or look at the reader."
             )
-
-    def _await(self, ready: Callable[[], bool], deadline: float) -> bool:
-        """Wait for something that the reader does, and tell whether it came in time; its death ends the wait."""
-        while True:
-            with self._rt.region("Writer.Look", lane=self.name):
-                self._end = self._end or self._look_at_reader()
-                done = ready()  # asked after the look: what the reader did before its end counts
-            if done:
-                return True
-            if self._end is not None:
-                raise self._end()
-            remaining = deadline - self._rt.now()
-            if remaining <= 0:
-                return False
-            self.lane.room_bell.sleep_unless(ready, remaining)
-
-    def _look_at_reader(self) -> Callable[[], PeerClosed | PeerDied] | None:
-        """Find out whether the reader will take nothing more."""
-        if self._words.load(READER_CLOSED):
-            return functools.partial(
-                PeerClosed,
-                f"Lane '{self.name}' was closed by its reader before it took record {self.lane.counts().taken}; "
-                "that record and those behind it are lost. Send no more on it.",
-            )
-        reader = self.lane.signature(Side.READER) if self._looks.due() else None
-        if reader is None or (how := liveness.ending(reader)) is None:
-            return None
-        who = f"The reader of lane '{self.name}', process {reader.pid},"
-        return functools.partial(PeerDied, who, how, first_unread=self.lane.counts().taken)
 
     def _publish(self, position: int, pieces: Sequence[Data], written: int) -> None:
         """Write records to their place, and move the write position behind them.
@@ -266,6 +244,6 @@ class LaneWriter:
             for piece in pieces:
                 end = self.lane.write(end, piece)
             self._words.store(RECORDS_WRITTEN, written)
-            self._words.store(WRITE_POSITION, padded(end))  # SYNC lane.publish
+            self._words.store(WRITE_POSITION, (end + ALIGNMENT - 1) & -ALIGNMENT)  # SYNC lane.publish
             if self._doorbell is not None:
                 self._doorbell.ring()

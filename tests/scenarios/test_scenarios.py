@@ -19,7 +19,7 @@ LOST = {
         "Output 'b/2' did not come within 1 s. Pending: waiting 1 [b/2], cached 0, unsplit 0, rpcs 0",
     ),
 }
-ORDERS = {"split_map": 360, "dual_writer_ring": 1740, "future_orphan": 32, "overflow": 378}
+ORDERS = {"split_map": 360, "dual_writer_ring": 1740, "future_orphan": 32, "overflow": 329}
 
 
 @pytest.mark.parametrize("name", DEFECTS)

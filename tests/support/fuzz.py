@@ -6,7 +6,6 @@ from the first case on, and no more memory may be had than a message may be larg
 
 from __future__ import annotations
 
-import contextlib
 import json
 import resource
 import sys
@@ -75,22 +74,26 @@ class Fuzz:
         return found
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self._armed and not event.startswith(HARMLESS) and not _looks_at_a_process(event, arguments):
+        if self._armed and not (event.startswith(HARMLESS) or _is_expected(event, arguments)):
             self._armed = False
             raise AssertionError(f"bytes in the ring led to {event}{arguments!r:.200}")
 
 
-def _looks_at_a_process(event: str, arguments: tuple[Any, ...]) -> bool:
-    """The liveness check of whoever the forged header names."""
+def _is_expected(event: str, arguments: tuple[Any, ...]) -> bool:
+    """Tell the liveness check of whoever the forged header names, and the vain import of a torch that is not here."""
+    if event == "import":
+        return bool(arguments[0] == "torch") and sys.modules.get("torch", sys) is None
     return event == "open" and str(arguments[0]).startswith("/proc/") and arguments[1] in ("rb", "r", None)
 
 
 def main(seed: int, cases: int, first: int = 0) -> int:
     """Run, report, and return the exit code."""
-    with contextlib.suppress(ImportError):
+    try:
         import torch
 
         repr(torch.ones(1))  # imports what it prints with
+    except ImportError:
+        sys.modules["torch"] = None  # type: ignore[assignment]  # an import of it looks nowhere, and fails
     repr(np.ones(1))
     fuzz = Fuzz(seed)
     pages = int(open("/proc/self/statm").read().split()[0])  # noqa: SIM115

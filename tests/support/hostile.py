@@ -32,6 +32,7 @@ from omni_ipc.transport.layout import (
     padded,
 )
 from omni_ipc.transport.lease import SlabReader
+from omni_ipc.transport.packing import pack
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.slab import Slab
@@ -77,7 +78,7 @@ def record(script: Script, *, start: int = 0) -> Recording:
 
 def recordings() -> list[Recording]:
     """Record each kind of record and of message, wrapped around the end of the ring too."""
-    scripts: list[Script] = [_send_small, _send_placed, _send_fragments, _send_error]
+    scripts: list[Script] = [_send_small, _send_placed, _send_alone, _send_fragments, _send_error]
     return [record(script, start=start) for script in scripts for start in (0, 3 * RING_BYTES - 56)]
 
 
@@ -91,6 +92,16 @@ def _send_placed(sender: LaneSender[Note], writer: LaneWriter) -> None:
     sender.send(Note(), [np.arange(5000, dtype=np.uint8), np.ones(750)])
     sender.send(Note("behind"), np.ones((2, 8), np.int16))
     sender.close()
+
+
+def _send_alone(sender: LaneSender[Note], writer: LaneWriter) -> None:
+    slab = sender._slab
+    assert slab is not None
+    loan = slab.loan(600, timeout=0)
+    loan.fill(np.arange(60).reshape(5, 12))
+    loan.commit(writer, timeout=0)
+    writer.send(b"", [pack(np.ones(3))[1][0]], timeout=0)
+    sender.send(Note("behind what is no Note"))
 
 
 def _send_fragments(sender: LaneSender[Note], writer: LaneWriter) -> None:

@@ -14,6 +14,7 @@ from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.transport.bell import create_doorbell, open_doorbell
 from omni_ipc.transport.lane import Lane, lane_bytes
 from omni_ipc.transport.layout import DOORBELL_BYTES
+from omni_ipc.transport.lease import SlabReader
 from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
@@ -150,8 +151,10 @@ def attach_writer(lane_fd: int, bell_fd: int, eventfd: int | None = None) -> Lan
     return LaneWriter(Lane(rt=RT, buffer=lane.view, name="out"), doorbell=doorbell)
 
 
-def attach_port(lane_fd: int, bell_fd: int) -> Port:
-    """Become the reader of a lane of `outbound`, in another process."""
+def attach_port(lane_fd: int, bell_fd: int, slab_fd: int | None = None) -> Port:
+    """Become the reader of a lane of `outbound`, in another process, and of a slab if there is one."""
     lane, bell = (Segment.attach(fd, name="test") for fd in (lane_fd, bell_fd))
-    reader = LaneReader(Lane(rt=RT, buffer=lane.view, name="out"))
+    slab = None if slab_fd is None else Segment.attach(slab_fd, name="slab")
+    leases = None if slab is None else SlabReader(rt=RT, buffer=slab.view, name="slab")
+    reader = LaneReader(Lane(rt=RT, buffer=lane.view, name="out"), slab=leases)
     return Port(rt=RT, lanes=[reader], doorbell=open_doorbell(rt=RT, buffer=bell.view))

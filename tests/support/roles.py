@@ -94,6 +94,14 @@ def read(*fds: int, count: int, then: str) -> None:
         signal.pause()
 
 
+def keep(*fds: int, count: int) -> None:
+    """Take that many messages, and keep them until killed."""
+    port = attach_port(*fds)
+    kept = [port.receive(PATIENCE_S) for _ in range(count)]
+    assert len(kept) == count
+    signal.pause()
+
+
 def read_in_a_forked_process(*fds: int) -> None:
     """Leave a forked child behind that holds every descriptor and mapping, and take messages."""
     port = attach_port(*fds)

@@ -64,11 +64,10 @@ class Shop:
 
     def free(self) -> int:
         """Count the slots that a loan may get now, by taking them all."""
-        held = self.slab.held()
-        return self.geometry.slots - held - self.lent()
+        return self.geometry.slots - self.slab.held() - self.lent()
 
     def lent(self) -> int:
         """Count the slots that are lent to producers."""
-        self.slab._shelve_aborted()
-        on_shelves = sum(len(shelf.free) + len(shelf.held) for shelf in self.slab._shelves)
-        return self.geometry.slots - on_shelves
+        stock = self.slab._stock
+        stock._settle()
+        return self.geometry.slots - sum(len(shelf.free) + len(shelf.held) for shelf in stock._shelves)

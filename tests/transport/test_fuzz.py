@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from omni_ipc.errors import EnvironmentMissing, FormatError
 from omni_ipc.serving.messages import Reply, Request
 from omni_ipc.transport import wire
-from omni_ipc.transport.framing import Assembly
+from omni_ipc.transport.assembly import Assembly
 from omni_ipc.transport.geometry import Geometry
 from omni_ipc.transport.layout import (
     FIRST,
@@ -197,7 +197,7 @@ def test_a_forged_geometry_is_refused_or_lies_within_its_slab(edits: list[tuple[
     with contextlib.suppress(FormatError):
         found = Geometry.read(memory, "forged")
         last = found.slots - 1
-        assert sum(found.span(last)) <= memory.nbytes
+        assert sum(found.spans[last]) <= memory.nbytes
         assert found.release_word(last, found.readers - 1) * 8 < found.words_bytes
 
 

@@ -16,11 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.errors import PeerDied, Timeout
+from omni_ipc.errors import Full, PeerDied, Timeout
 from omni_ipc.seam.api import Future
+from omni_ipc.transport.geometry import Geometry, SlotClass
 from omni_ipc.transport.lane import Lane
 from omni_ipc.transport.layout import READ_POSITION, WRITE_POSITION, Side
+from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.rendezvous import Server
+from omni_ipc.transport.slab import Slab
 from omni_ipc.transport.writer import LaneWriter
 from tests.support.lanes import RT, Inbound, inbound, outbound
 from tests.support.roles import body_of
@@ -163,3 +166,24 @@ def _is_gone(group: int) -> bool:
     except ProcessLookupError:
         return True
     return False
+
+
+def test_the_slots_of_a_killed_reader_come_back_to_a_loan_that_waits(children: Zygote) -> None:
+    """Nobody tells the slab: it looks whether its readers live, and the loan gets the slot within 1 s."""
+    geometry = Geometry([SlotClass(64, 2)])
+    with outbound() as link, Segment.create(geometry.nbytes, name="slab") as memory:
+        geometry.lay(memory.view)
+        slab = Slab(rt=RT, buffer=memory.view, name="slab")
+        with children.fork("keep", *link.fds, memory.fd, count=2) as reader:
+            for _ in range(2):
+                slab.loan(64, timeout=0).commit(link.writer, timeout=0)
+            until(lambda: link.writer.lane.counts().taken == 2)
+            with pytest.raises(Full, match="readers hold 2"):
+                slab.loan(64, timeout=0.2)
+            killed = RT.spawn(reader.kill_group, name="killer")
+            begun = time.monotonic()
+            loan = slab.loan(64, timeout=30)
+            assert time.monotonic() - begun < TOLD_WITHIN_S
+            killed.join()
+        assert (loan.generation, slab.held()) == (2, 0)
+        del loan, slab

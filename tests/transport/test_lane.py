@@ -340,3 +340,16 @@ def test_a_record_takes_its_header_and_padded_body() -> None:
     free = writer.lane.room()
     writer.send(b"123456789", timeout=0)
     assert free - writer.lane.room() == padded(RECORD.size + 9) == 32
+
+
+def test_a_tensor_alone_that_is_larger_than_the_ring_travels_in_fragments() -> None:
+    """It is put together as one that is small: a message without a body."""
+    lane = plain_lane(256)
+    writer, reader = LaneWriter(lane), LaneReader(lane)
+    data = bytes(range(250)) * 4
+    sender = RT.spawn(lambda: writer.send(b"", [tensor(data)], timeout=30), name="sender")
+    while (message := reader.take()) is None:
+        pass
+    sender.join(10)
+    assert (message.kind, message.body) == (Kind.MESSAGE, b"")
+    assert [bytes(each.data) for each in message.tensors] == [data]

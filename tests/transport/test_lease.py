@@ -159,9 +159,8 @@ def test_a_view_outlives_its_lane_its_slab_and_their_segments() -> None:
         end = SlabReader(rt=RT, buffer=segment.view, name="slab")
         loan = slab.loan(4, timeout=0)
         loan.view[:] = b"kept"
-        slab.hold(loan.place.slot, [0])
-        view = end.lease(loan.place.slot, loan.place.generation).view[:4]
-        loan.hand_over()
+        view = end.lease(loan.slot, loan.generation).view[:4]
+        loan.hand_over([0])
         del slab, end, loan
     assert bytes(view) == b"kept"
 
@@ -186,9 +185,8 @@ def test_a_forked_child_releases_nothing_of_its_parents() -> None:
         slab = Slab(rt=RT, buffer=segment.view, name="slab")
         end = SlabReader(rt=RT, buffer=segment.view, name="slab")
         loan = slab.loan(4, timeout=0)
-        slab.hold(loan.place.slot, [0])
-        lease = end.lease(loan.place.slot, loan.place.generation)
-        loan.hand_over()
+        lease = end.lease(loan.slot, loan.generation)
+        loan.hand_over([0])
         child = os.fork()
         if not child:
             lease.release()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from omni_ipc.errors import Full, UsageError
 from omni_ipc.transport import dtypes, placing
+from omni_ipc.transport.arrays import Source
 from omni_ipc.transport.geometry import DEFAULT_CLASSES, SlotClass
 from omni_ipc.transport.layout import WRITE_POSITION
 from tests.support.slabs import Note, Shop
@@ -150,8 +151,8 @@ def test_a_failure_in_the_middle_leaves_the_tree_as_it_is_and_every_slot_free(
             shop.writers[0].send(b"x" * 40, timeout=0)
     if failure == "copy":
         expected = MemoryError
-        copies = iter([np.copyto])
-        monkeypatch.setattr(np, "copyto", lambda *args: next(copies, _fail)(*args))
+        copies = iter([Source.copy_to])
+        monkeypatch.setattr(Source, "copy_to", lambda *args: next(copies, _fail)(*args))
     before = wire_bytes(shop)
     with pytest.raises(expected) as caught:
         shop.sender().send(Note(), tree)

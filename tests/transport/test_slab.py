@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 
@@ -10,12 +11,14 @@ import pytest
 
 from omni_ipc.errors import EnvironmentMissing, FormatError, Full, UsageError
 from omni_ipc.transport import bell
+from omni_ipc.transport.arrays import from_tensor
 from omni_ipc.transport.geometry import SLOT_PARKED, Geometry, SlotClass
+from omni_ipc.transport.lease import SlabReader
 from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.slab import POISON, Slab
 from tests.support.lanes import RT
-from tests.support.slabs import Shop
+from tests.support.slabs import Note, Shop
 
 
 def test_what_is_produced_in_a_loan_arrives_without_a_copy() -> None:
@@ -38,10 +41,10 @@ def test_a_loan_is_the_smallest_slot_that_fits_or_one_of_the_next_two_classes() 
     classes = [SlotClass(64 << (2 * power), 1) for power in range(4)]
     shop = Shop(classes)
     loans = [shop.slab.loan(65, timeout=0), shop.slab.loan(1, timeout=0), shop.slab.loan(1, timeout=0)]
-    assert [loan.place.slot for loan in loans] == [1, 0, 2]
+    assert [loan.slot for loan in loans] == [1, 0, 2]
     with pytest.raises(Full):
         shop.slab.loan(1, timeout=0)
-    assert shop.slab.loan(65, timeout=0).place.slot == 3
+    assert shop.slab.loan(65, timeout=0).slot == 3
 
 
 def test_the_slot_released_last_is_lent_first() -> None:
@@ -50,7 +53,7 @@ def test_the_slot_released_last_is_lent_first() -> None:
     slots = []
     for _ in range(5):
         loan = shop.slab.loan(64, timeout=0)
-        slots.append(loan.place.slot)
+        slots.append(loan.slot)
         loan.commit(shop.writers[0], timeout=0)
         message = shop.readers[0].take()
         del message
@@ -67,7 +70,7 @@ def test_without_a_slot_a_loan_is_full_in_bounded_time_and_a_release_brings_it_b
         shop.slab.loan(64, timeout=0)
     assert message.tensors[0].lease is not None
     message.tensors[0].lease.release()
-    assert shop.slab.loan(64, timeout=0).place.generation == 2
+    assert shop.slab.loan(64, timeout=0).generation == 2
 
 
 def test_who_waits_for_a_slot_is_woken_by_a_release_and_by_an_abort(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +93,7 @@ def test_who_waits_for_a_slot_is_woken_by_a_release_and_by_an_abort(monkeypatch:
     kept.abort()
     for waiter in waiters:
         waiter.join(20)
-    assert [loan.place.slot for loan in got] == [0, 1]
+    assert [loan.slot for loan in got] == [0, 1]
 
 
 def await_sleeper(shop: Shop) -> None:
@@ -109,11 +112,12 @@ def test_an_aborted_or_dropped_loan_goes_back_and_a_viewed_one_does_not() -> Non
     with pytest.raises(Full):
         shop.slab.loan(64, timeout=0)
     del array
-    assert shop.slab.loan(64, timeout=0).place == (0, 3, 0)
+    loan = shop.slab.loan(64, timeout=0)
+    assert (loan.slot, loan.generation) == (0, 3)
 
 
 def test_a_loan_is_used_once() -> None:
-    """After commit or abort it can be neither viewed nor sent."""
+    """After commit or abort it can be neither viewed nor sent, by itself or in a tree."""
     shop = Shop()
     committed, aborted = shop.slab.loan(8, timeout=0), shop.slab.loan(8, timeout=0)
     committed.commit(shop.writers[0], timeout=0)
@@ -123,7 +127,23 @@ def test_a_loan_is_used_once() -> None:
             loan.commit(shop.writers[0], timeout=0)
         with pytest.raises(UsageError, match="was committed or aborted"):
             loan.as_numpy("uint8", (1,))
+        with pytest.raises(UsageError, match="was committed or aborted"):
+            shop.sender().send(Note(), {"again": [loan]})
+    assert (shop.slab.held(), shop.lent(), shop.writers[0].lane.counts().written) == (1, 0, 1)
+
+
+def test_a_loan_may_stand_twice_in_one_tree() -> None:
+    """Both arrays look into its one slot, which goes to the reader once and comes back once."""
+    shop = Shop()
+    loan = shop.slab.loan(8, timeout=0)
+    loan.view[:] = b"pictures"
+    shop.sender().send(Note(), [loan, loan])
+    assert list(shop.slab._stock.committed) == [(loan.slot, (0,))]
+    arrays = shop.receivers[0].receive(0).unpack()
+    assert [array.tobytes() for array in arrays] == [b"pictures"] * 2
     assert shop.slab.held() == 1
+    del arrays
+    assert shop.slab.held() == 0
 
 
 def test_a_commit_that_meets_a_full_lane_leaves_the_loan_with_its_producer() -> None:
@@ -184,7 +204,7 @@ def test_threads_never_share_a_slot() -> None:
 
     def borrow() -> None:
         loans = [shop.slab.loan(64, timeout=0) for _ in range(10)]
-        slots.extend(loan.place.slot for loan in loans)
+        slots.extend(loan.slot for loan in loans)
         kept.append(loans)
 
     kept: list[object] = []
@@ -216,16 +236,18 @@ def test_what_a_dead_reader_holds_comes_back_and_nothing_waits_for_it_again() ->
     for _ in range(2):
         shop.slab.loan(64, timeout=0).commit(shop.writers[0], timeout=0)
         shop.slab.forget(0)
-    assert shop.slab.loan(64, timeout=0).place.generation == 3
+    assert shop.slab.loan(64, timeout=0).generation == 3
 
 
 def test_a_slab_has_one_writer_and_a_reader_one_place() -> None:
-    """A second writer, and a reader that the slab was not made for, are refused."""
+    """A second writer, a reader that the slab was not made for, and a second one of its number, are refused."""
     shop = Shop(readers=2)
     with pytest.raises(UsageError, match=r"Slab 'slab' has a writer, process \d+"):
         Slab(rt=RT, buffer=shop.memory, name="slab")
     with pytest.raises(UsageError, match="has 2 readers, and none is 2"):
-        type(shop.ends[0])(rt=RT, buffer=shop.memory, name="slab", reader=2)
+        SlabReader(rt=RT, buffer=shop.memory, name="slab", reader=2)
+    with pytest.raises(UsageError, match=r"has its reader 1 already, process \d+\. Give each reader a number"):
+        SlabReader(rt=RT, buffer=shop.memory, name="slab", reader=1)
 
 
 def test_a_slot_gets_its_memory_when_it_is_first_lent() -> None:
@@ -247,7 +269,7 @@ def test_a_slot_gets_its_memory_when_it_is_first_lent() -> None:
             slab.loan(8, timeout=0)
         for _ in range(3):
             slab.loan(8, timeout=0).abort()
-        assert prepared == [geometry.span(0)] * 2
+        assert prepared == [geometry.spans[0]] * 2
         assert _allocated(segment) - before == 1 << 16
 
 
@@ -281,10 +303,59 @@ def test_a_header_that_disagrees_is_refused(offset: int, value: bytes, complaint
 def test_the_words_and_slots_of_a_slab_lie_where_the_picture_says() -> None:
     """Each reader's words on lines of their own, the slots from a page's start on, the smallest first."""
     geometry = Geometry([SlotClass(64, 17), SlotClass(128, 1)], readers=2)
-    assert [geometry.generation_word(17), geometry.release_word(17, 0), geometry.release_word(0, 1)] == [
-        512 // 8 + 17,
-        (512 + 256) // 8 + 17,
-        (512 + 2 * 256) // 8,
-    ]
-    assert [geometry.span(0), geometry.span(16), geometry.span(17)] == [(4096, 64), (5120, 64), (5184, 128)]
+    assert geometry.generation_word(17) == 512 // 8 + 17
+    assert [geometry.signature_word(0), geometry.release_word(17, 0)] == [(512 + 256) // 8, (512 + 256 + 128) // 8 + 17]
+    assert [geometry.signature_word(1), geometry.release_word(0, 1)] == [(512 + 640) // 8, (512 + 640 + 128) // 8]
+    assert [geometry.spans[0], geometry.spans[16], geometry.spans[17]] == [(4096, 64), (5120, 64), (5184, 128)]
     assert geometry.nbytes == 8192
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (0, 3), ()], ids=str)
+def test_a_loan_is_filled_with_an_array_and_sent_as_that(shape: tuple[int, ...]) -> None:
+    """One copy, contiguous or not; the message is one record, and its reader builds the same array over the slot."""
+    shop = Shop()
+    array = np.array(np.arange(math.prod(shape)).reshape(shape), np.int16, order="F")
+    loan = shop.slab.loan(200, timeout=0)
+    loan.fill(array)
+    loan.commit(shop.writers[0], timeout=0)
+    assert shop.writers[0].lane.counts().written == 1
+    message = shop.readers[0].take()
+    assert message is not None
+    received = from_tensor(message.tensors[0])
+    assert (message.body, received.dtype, received.shape) == (b"", np.int16, shape)
+    assert received.tolist() == array.tolist()
+
+
+def test_a_loan_takes_no_array_that_is_larger() -> None:
+    """It stays as it is, and the caller's."""
+    shop = Shop()
+    loan = shop.slab.loan(8, timeout=0)
+    with pytest.raises(UsageError, match="need 16 bytes, and the loan has 8"):
+        loan.fill(np.zeros(2))
+    loan.view[:] = b"as it is"
+    loan.commit(shop.writers[0], timeout=0)
+    message = shop.readers[0].take()
+    assert message is not None
+    assert bytes(message.tensors[0].data) == b"as it is"
+
+
+def test_a_slot_on_its_way_to_a_dead_reader_is_lent_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread gets none meanwhile: the send may fail yet, and the loan is then as before."""
+    shop = Shop([SlotClass(64, 1)])
+    shop.slab.forget(0)
+    loan = shop.slab.loan(64, timeout=0)
+
+    def fail(*_: object, timeout: float) -> None:
+        with pytest.raises(Full, match="readers hold 0"):
+            shop.slab.loan(64, timeout=timeout)
+        raise Full("The lane has no room.")
+
+    monkeypatch.setattr(shop.writers[0], "send", fail)
+    with pytest.raises(Full, match="no room"):
+        loan.commit(shop.writers[0], timeout=0)
+    loan.view[:2] = b"ok"
+    monkeypatch.undo()
+    loan.commit(shop.writers[0], timeout=0)
+    message = shop.readers[0].take()
+    assert message is not None
+    assert bytes(message.tensors[0].data[:2]) == b"ok"

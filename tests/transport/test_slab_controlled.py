@@ -10,11 +10,12 @@ import pytest
 from omni_ipc.errors import Full
 from omni_ipc.records import Verdict
 from omni_ipc.seam.api import Runtime
-from omni_ipc.testbed import explore, replay
+from omni_ipc.testbed import explore, replay, shrink
 from omni_ipc.transport import bell
 from omni_ipc.transport.geometry import SlotClass
 from omni_ipc.transport.lease import Lease, SlabReader
 from omni_ipc.transport.slab import Slab
+from omni_ipc.transport.stock import Stock
 from omni_ipc.transport.tensor import Place
 from tests.support.slabs import Shop
 
@@ -37,7 +38,7 @@ class World:
         self.shop = Shop([SlotClass(64, 1)], readers=readers, rt=rt, slab=slab, reader=reader)
         self.everybody = range(readers)
         self._canvas = rt.words(self.shop.memory)  # so that the testbed sees who looks at it while it changes
-        self._pixel = self.shop.geometry.span(0)[0] // 8
+        self._pixel = self.shop.geometry.spans[0][0] // 8
 
     def paint(self, picture: int, timeout: float = 0) -> Place | None:
         """Fill the slot for every reader, if there is one."""
@@ -46,9 +47,8 @@ class World:
         except Full:
             return None
         self._canvas.store(self._pixel, picture)
-        self.shop.slab.hold(loan.place.slot, self.everybody)
-        loan.hand_over()
-        return loan.place
+        loan.hand_over(self.everybody)
+        return Place(loan.slot, loan.generation, 0)
 
     def look(self, reader: int, place: Place, picture: int) -> Lease:
         """Lease what a record names, and see that it is the picture that was sent."""
@@ -179,19 +179,29 @@ def test_a_late_second_release_takes_nothing_away_in_every_order() -> None:
     assert explore(released_twice()).verdict is Verdict.HOLDS
 
 
-class ReusedGeneration(Slab):
+class OldGeneration(Stock):
     """Lends a slot again under its old generation, so that an old release counts for the new lease."""
 
-    def _next_generation(self, slot: int) -> int:
+    def next_generation(self, slot: int) -> int:
         self._generations[slot] = 1
         return 1
 
 
-class EitherReader(Slab):
+class EitherReader(Stock):
     """Takes a slot back as soon as one of its readers has released it."""
 
     def _is_released(self, slot: int, readers: Sequence[int]) -> bool:
         return any(super(EitherReader, self)._is_released(slot, (reader,)) for reader in readers)
+
+
+def stocked(kind: type[Stock]) -> type[Slab]:
+    """Make the slab that keeps its slots so."""
+
+    class Stocked(Slab):
+        def _stocked(self, poison: Callable[[int], None] | None) -> Stock:
+            return kind(self.geometry, self._words, poison=poison)
+
+    return Stocked
 
 
 class ReleasesAgain(SlabReader):
@@ -199,20 +209,19 @@ class ReleasesAgain(SlabReader):
 
     def lease(self, slot: int, generation: int) -> Lease:
         lease = super().lease(slot, generation)
-        lease._end.never()
-        lease._end = _Always(self, slot, generation)  # type: ignore[assignment]
+        lease._armed = _Always(lease._armed)
         return lease
 
 
-class _Always:
-    """An end that can come again and again."""
+class _Always(list[object]):
+    """Lets an end come again and again."""
 
-    def __init__(self, reader: SlabReader, slot: int, generation: int) -> None:
-        self.now = lambda: reader._end(slot, generation)
+    def pop(self, *_: object) -> object:
+        return self[0]
 
 
 def broken(scenario: Callable[[Runtime], object]) -> str:
-    """Explore, replay what was found, and tell it."""
+    """Explore, replay and shrink what was found, and tell it."""
     report = explore(scenario)
     assert report.verdict is Verdict.VIOLATED
     assert report.failure is not None
@@ -220,17 +229,20 @@ def broken(scenario: Callable[[Runtime], object]) -> str:
     again = replay(scenario, report.trace)
     assert again.failure is not None
     assert again.failure.message == report.failure.message
+    shortest = shrink(scenario, report.trace)
+    assert len(shortest.steps) <= len(report.trace.steps)
+    assert replay(scenario, shortest).failure == again.failure
     return report.failure.message
 
 
 def test_a_reused_generation_is_found() -> None:
     """An old release then counts for the new lease, and the third picture comes over the second."""
-    assert "the picture changed under its reader" in broken(passed_on(3, slab=ReusedGeneration))
+    assert "the picture changed under its reader" in broken(passed_on(3, slab=stocked(OldGeneration)))
 
 
 def test_a_slot_reused_before_both_readers_released_it_is_found() -> None:
     """The writer paints over the picture that one reader still looks at."""
-    assert "lent again under a reader" in broken(broadcast(EitherReader))
+    assert "lent again under a reader" in broken(broadcast(stocked(EitherReader)))
 
 
 def test_a_double_release_is_found() -> None:

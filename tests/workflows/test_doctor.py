@@ -17,6 +17,7 @@ from omni_ipc.workflows.doctor import Finding, Health, examine, works
 GIB = 1 << 30
 
 
+@pytest.mark.torch
 def test_the_machine_that_runs_these_tests_is_well() -> None:
     """Everything that a developer's machine needs is found, CUDA left aside."""
     findings = {finding.subject: finding for finding in examine()}
@@ -87,6 +88,7 @@ def test_another_tlc_is_told_to_be_untried(monkeypatch: pytest.MonkeyPatch, tmp_
     assert doctor._tlc().health is Health.DEGRADED
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("said", "health", "found"),
     [

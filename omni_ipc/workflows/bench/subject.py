@@ -25,6 +25,7 @@ class Work(enum.StrEnum):
 
     COPY = "copy"  # they lie in its memory, and the reader gets bytes of its own
     VIEW = "view"  # they lie in its memory, and the reader looks at shared memory
+    TREE = "tree"  # view, as a leaf of a tree beside a struct
     LOAN = "loan"  # they are made in shared memory, and the reader looks at it
     BATCH = "batch"  # copy, many messages a call
     SPIN = "spin"  # one word, and nothing else

@@ -65,7 +65,7 @@ class _Task(NamedTuple):
 
 _KERNEL = (Measure.LATENCY, Measure.RATE, Measure.IDLE)
 _POLLING = (Measure.LATENCY, Measure.RATE)
-_OURS = (Work.COPY, Work.VIEW, Work.LOAN, Work.BATCH)
+_OURS = (Work.COPY, Work.VIEW, Work.TREE, Work.LOAN, Work.BATCH)
 _BENCH, _TORCH = "pip install 'omni-ipc[bench]'", "pip install 'omni-ipc[torch]'"
 
 SUBJECTS = (

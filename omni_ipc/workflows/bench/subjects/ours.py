@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from omni_ipc.seam.native import NativeRuntime
+from omni_ipc.transport.arrays import from_tensor
 from omni_ipc.transport.bell import create_doorbell
 from omni_ipc.transport.channel import LaneSender, PortReceiver
 from omni_ipc.transport.geometry import Geometry, SlotClass
@@ -19,6 +20,7 @@ from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.slab import Slab
+from omni_ipc.transport.tensor import Tensor
 from omni_ipc.transport.writer import LaneWriter
 from omni_ipc.workflows.bench.subject import Case, Payload, Receiver, Sender, Work
 
@@ -56,9 +58,12 @@ class Parked:
             case Work.BATCH:
                 return _Batching(writer, size_bytes)
         slab = Slab(rt=self._rt, buffer=self._buffers()[2], name="bench")
-        return (
-            _Viewing(writer, slab, size_bytes) if self._case.work is Work.VIEW else _Lending(writer, slab, size_bytes)
-        )
+        kinds: dict[Work, Callable[[LaneWriter, Slab, int], Sender]] = {
+            Work.VIEW: _Viewing,
+            Work.TREE: _Packing,
+            Work.LOAN: _Lending,
+        }
+        return kinds[self._case.work](writer, slab, size_bytes)
 
     def receiver(self) -> Receiver:
         slab = SlabReader(rt=self._rt, buffer=self._buffers()[2], name="bench")
@@ -68,6 +73,7 @@ class Parked:
             Work.COPY: _Bodies,
             Work.BATCH: _Batches,
             Work.VIEW: _Arrays,
+            Work.TREE: _Trees,
             Work.LOAN: _Slots,
         }
         return kinds[self._case.work](port)
@@ -118,6 +124,20 @@ class _Batching(_End):
 class _Viewing(_End):
     def __init__(self, writer: LaneWriter, slab: Slab, size_bytes: int) -> None:
         super().__init__(writer)
+        self._slab = slab
+        self._payload = Payload(size_bytes)
+        self._array = np.frombuffer(self._payload.bytes, np.uint8)
+
+    def send(self, stamp: int) -> None:
+        self._payload.stamp(stamp)
+        loan = self._slab.loan(self._array.nbytes, timeout=_PATIENCE_S)
+        loan.fill(self._array)
+        loan.commit(self._writer, timeout=_PATIENCE_S)
+
+
+class _Packing(_End):
+    def __init__(self, writer: LaneWriter, slab: Slab, size_bytes: int) -> None:
+        super().__init__(writer)
         self._payload = Payload(size_bytes)
         self._array = np.frombuffer(self._payload.bytes, np.uint8)
         self._sender = LaneSender[Note](writer, timeout=_PATIENCE_S, slab=slab)
@@ -158,7 +178,30 @@ class _Batches(Receiver):
         return messages[-1].body
 
 
-class _Arrays(Receiver):
+class _Slots(Receiver):
+    def __init__(self, port: Port) -> None:
+        self._port = port
+        self._lease: Any = None
+
+    def receive(self) -> Any:
+        tensor = self._port.receive(_PATIENCE_S)[1].tensors[0]
+        self._lease = tensor.lease
+        return self._seen(tensor)
+
+    def release(self) -> None:
+        self._lease.release()
+        self._lease = None  # as a user would: else it ends within the next measurement
+
+    def _seen(self, tensor: Tensor) -> Any:
+        return tensor.data
+
+
+class _Arrays(_Slots):
+    def _seen(self, tensor: Tensor) -> Any:
+        return from_tensor(tensor)
+
+
+class _Trees(Receiver):
     def __init__(self, port: Port) -> None:
         self._receiver: PortReceiver[Note] = PortReceiver(port, Note)
         self._delivery: Any = None
@@ -170,17 +213,3 @@ class _Arrays(Receiver):
 
     def release(self) -> None:
         self._delivery.release()
-
-
-class _Slots(Receiver):
-    def __init__(self, port: Port) -> None:
-        self._port = port
-        self._lease: Any = None
-
-    def receive(self) -> memoryview:
-        tensor = self._port.receive(_PATIENCE_S)[1].tensors[0]
-        self._lease = tensor.lease
-        return tensor.data
-
-    def release(self) -> None:
-        self._lease.release()
