@@ -376,7 +376,7 @@ def bench_explore(
     kernels: Annotated[Path, typer.Option(metavar="DIR", help="A checkout, which has tests/kernels.")] = Path(),
     json: Json = None,
 ) -> int:
-    """Compare what looks for races, on the same kernels: what is found, how soon, and what is said falsely; a report."""
+    """Compare what looks for races, on the same kernels: what is found, how soon, and what is said falsely."""
     from omni_ipc.workflows.bench import explore_plot, explore_tables
     from omni_ipc.workflows.bench import plot as plots
     from omni_ipc.workflows.bench.explore import FULL, QUICK, compare, find_kernels
