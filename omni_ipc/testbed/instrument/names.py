@@ -93,3 +93,8 @@ def _text(value: object, maker: Task, number: int) -> str:
 def is_plain(key: object) -> bool:
     """Tell whether a key is a value whose hash and comparison run no code of anybody."""
     return type(key) in _PLAIN or (type(key) is tuple and all(is_plain(item) for item in key))
+
+
+def bases_of(value: object) -> tuple[type, ...]:
+    """Return the classes in which an attribute is looked for that an object does not have itself."""
+    return value.__mro__[1:] if isinstance(value, type) else type(value).__mro__

@@ -10,7 +10,7 @@ from typing import Any
 from omni_ipc.records import Field
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.instrument.effects import ALL, Effects, Use, container
-from omni_ipc.testbed.instrument.names import Name, Names, is_plain
+from omni_ipc.testbed.instrument.names import Name, Names, bases_of, is_plain
 from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 from omni_ipc.testbed.instrument.tables import Effect
@@ -75,11 +75,15 @@ class Points:
     Args:
         effects: what is done at a site.
         identities: the bits, for all runs.
+
+    Attributes:
+        inherits: sites at which attributes of classes are read through what inherits them.
     """
 
     def __init__(self, effects: Effects, identities: Identities) -> None:
         self.effects = effects
         self.names = Names()
+        self.inherits: set[int] = set()
         self._identities = identities
         self._accesses: dict[Hashable, Access] = {}
         self._here: dict[Hashable, Access] = {}  # of this run, by site and object
@@ -132,6 +136,8 @@ class Points:
             variable = self._here[number, id(value)] = self._variable(site, value)
             return variable, site.name
         use = self.effects.use(number, site, type(value))
+        if number in self.inherits:
+            return self._inherited(site, use, value, arguments), site.name
         if use is None:
             return None, None
         if use.effect is not None:
@@ -165,6 +171,13 @@ class Points:
             content = self._identities[*name.key, _SHAPE] | self._identities[*name.key, _ANY]
             return Access(access.location, "write", access.reads, access.writes | content)
         return self._access(name, part, text, "field", writes=use.writes)
+
+    def _inherited(self, site: Site, use: Use | None, value: Any, arguments: tuple[Any, ...]) -> Access:
+        """Return the read of an attribute that may be the object's own, or one of its classes."""
+        own = [] if use is None or use.effect is not None else [self._attribute(site, use, value, arguments)]
+        part = arguments[0] if site.kind is Kind.BY_NAME and arguments else site.name
+        names = [self.names.of(base) for base in bases_of(value)]
+        return _joint(own + [self._access(name, part, f"{name.text}.{part}", "field", writes=False) for name in names])
 
     def _access(self, name: Name, part: str, text: str, noun: str, *, writes: bool) -> Access:
         """Return the access to a variable or an attribute."""

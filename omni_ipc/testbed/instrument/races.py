@@ -19,6 +19,7 @@ from itertools import product
 from typing import Any
 
 from omni_ipc.testbed.instrument.effects import ALL, Effects
+from omni_ipc.testbed.instrument.inherited import note_inherited
 from omni_ipc.testbed.instrument.noting import Notes, Stretch, Unkept
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.kernel import Kernel
@@ -40,9 +41,11 @@ class Judge:
 
     Args:
         marked: by site, whether accesses there are points.
+        inherits: gets the sites at which attributes of classes are read through what inherits them.
     """
 
-    def __init__(self, effects: Effects, marked: bytearray) -> None:
+    def __init__(self, effects: Effects, marked: bytearray, inherits: set[int]) -> None:
+        self._inherits = inherits
         self._effects = effects
         self._marked = marked
         self._kinds: list[type | None] = [None] * len(marked)  # by site: the type that was seen there last
@@ -59,6 +62,7 @@ class Judge:
         return found
 
     def _judge(self, kernel: Kernel, stretches: Sequence[Stretch]) -> set[int]:
+        note_inherited(stretches, self._inherits)
         shared = _shared(stretches)
         if not shared:
             return set()

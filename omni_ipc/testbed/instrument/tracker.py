@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import repeat
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodWrapperType
 from typing import Any
 
-from omni_ipc.testbed.instrument.behind import FLAT, all_behind, is_window, shown_by
+from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, all_behind, is_window, shown_by
 from omni_ipc.testbed.instrument.bound import Bound
 from omni_ipc.testbed.instrument.effects import Passing, has_content
 from omni_ipc.testbed.instrument.noting import Noting, Uses
@@ -23,6 +24,9 @@ from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hoo
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.instrument.tables import SHALLOW, THROUGH
 from omni_ipc.testbed.kernel import Kernel
+
+_BOUND = (BuiltinFunctionType, MethodWrapperType)
+_COUNTED = (dict, set, deque)  # their iterators tell when the number of items is not what it was when they were made
 
 
 class _Holds(dict[type, bool]):
@@ -59,6 +63,9 @@ class Tracker(Noting):
         """Announce the use of an item, of a container that was evaluated last."""
         kernel = self._kernel
         if kernel is None:
+            return value
+        if is_window(value):
+            self._together(kernel, lambda: [(site, part) for part in shown_by(value)])
             return value
         if self.marked[site]:
             self._pause(kernel, site, value, (key,))
@@ -117,7 +124,7 @@ class Tracker(Noting):
 
     def touch_bound(self, site: int, value: Any) -> Any:
         """Let what is about to be kept of a container, one of its methods, announce its calls."""
-        if type(value) is BuiltinFunctionType and self._kernel is not None and has_content(type(value.__self__)):
+        if type(value) in _BOUND and self._kernel is not None and has_content(type(value.__self__)):
             return Bound(value, functools.partial(self._use, site))
         return value
 
@@ -214,9 +221,12 @@ class Tracker(Noting):
             seen: Callable[..., Any] = functools.partial(self._step, [*shown_by(iterable)])
         elif self._points.effects.use(site, SITES[site], type(iterable)) is None:
             return iterable
+        elif hasattr(type(iterable), "__next__"):
+            seen = functools.partial(self._step, ())
         else:
-            is_kept = not hasattr(type(iterable), "__next__")
-            seen = self.touch if is_kept else functools.partial(self._step, ())
+            seen = self.touch
+        if isinstance(iterable, _COUNTED) or type(iterable) in VIEWS:
+            seen(site, iterable)
         return map(_SECOND, zip(map(seen, repeat(site), repeat(iterable)), iter(iterable), strict=False))
 
     def _step(self, shown: Sequence[Any], site: int, steps: Any) -> None:

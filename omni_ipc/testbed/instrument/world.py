@@ -45,7 +45,7 @@ class World:
         self._rewrite(subjects, reach.functions)
         self.marked = bytearray(len(SITES))
         self.points = Points(self._effects, identities)
-        self.judge = Judge(self._effects, self.marked)
+        self.judge = Judge(self._effects, self.marked, self.points.inherits)
         with self._kept:
             kernel = WORLD.maker()
             assert kernel is not None, "modules are instrumented while a guard is open"

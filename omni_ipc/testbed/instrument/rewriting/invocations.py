@@ -54,16 +54,26 @@ class Invocations(Accesses):
     def _function(self, node: ast.Call) -> ast.expr:
         function, name, arguments = node.func, _last_name(node.func), _values(node)
         known = isinstance(function, ast.Name) and function.id in self.scopes.defined
-        if known or name in OBLIVIOUS or not any(may_hold(argument) for argument in arguments):
+        hands = any(may_hold(argument) for argument in arguments) or self._is_variable(function)
+        if known or name in OBLIVIOUS or not hands:
             return self.whole(node)
         if name in BY_NAME and node.args and not isinstance(node.args[0], ast.Starred):
             return self._by_name(node, name)
         site = self.site(Kind.ARGUMENT, name, node)
         plain = self.is_stable(function)
-        if (plain or isinstance(function, ast.Attribute)) and self._are_stable_but_last(arguments):
+        if arguments and (plain or isinstance(function, ast.Attribute)) and self._are_stable_but_last(arguments):
             return self._with_last(node, "touch_passed", site, function)
         node.func = self.visited(function)
         return self._packed(node, site)
+
+    def _is_variable(self, function: ast.expr) -> bool:
+        """Tell whether a function is one that nobody knows before it is called, as a `functools.partial`."""
+        if not isinstance(function, ast.Name):
+            return True
+        where, owner = self.scope.find(function.id)
+        if where == "global":
+            return function.id in self.scopes.values
+        return owner is not None and function.id not in owner.definitions
 
     def _by_name(self, node: ast.Call, name: str) -> ast.expr:
         site, first = self.site(Kind.BY_NAME, name, node), node.args[0]

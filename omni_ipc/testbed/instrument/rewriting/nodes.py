@@ -77,8 +77,7 @@ _IN_PLACE = {
     ast.BitOr: "ior",
     ast.BitXor: "ixor",
 }
-_FRESH = (ast.Constant, ast.Compare, ast.JoinedStr, ast.Lambda, ast.UnaryOp, ast.List, ast.Set, ast.Dict, ast.BinOp)
-_FRESH_TOO = (ast.ListComp, ast.SetComp, ast.DictComp, ast.Tuple, ast.FormattedValue)
+_FRESH = (ast.Constant, ast.Compare, ast.JoinedStr, ast.Lambda, ast.UnaryOp, ast.BinOp, ast.FormattedValue)
 
 
 def hook_name(hook: str) -> str:
@@ -125,8 +124,11 @@ def function_of(operator: ast.operator | ast.cmpop) -> str | None:
 
 
 def may_hold(node: ast.expr) -> bool:
-    """Tell whether an expression may give an object that others have, too; else it is new, or no container."""
-    return not isinstance(node, (*_FRESH, *_FRESH_TOO))
+    """Tell whether an expression may give an object that others have, too, or one that holds such an object."""
+    match node:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.Dict(values=parts):
+            return any(may_hold(part) for part in parts)
+    return not isinstance(node, _FRESH)
 
 
 def nothing(at: ast.AST) -> ast.Constant:

@@ -25,6 +25,7 @@ class Scope:
 
     Attributes:
         stores: how often each name is assigned here, or in an inner function that calls it nonlocal; in a loop, twice.
+        definitions: functions that are defined here.
         first_store, first_capture: order of the first assignment, and of the first inner function that uses the name.
     """
 
@@ -37,6 +38,7 @@ class Scope:
     first_store: dict[str, int] = dataclasses.field(default_factory=dict)
     captures: dict[str, int] = dataclasses.field(default_factory=dict)
     reassigned: set[str] = dataclasses.field(default_factory=set)
+    definitions: set[str] = dataclasses.field(default_factory=set)
     is_lazy: bool = False  # of a generator expression
 
     def find(self, name: str) -> tuple[Where, Scope | None]:
@@ -71,6 +73,7 @@ class Scopes(ast.NodeVisitor):
     Attributes:
         of: scope by the node that opens it.
         shared_globals: globals that functions may see change.
+        values: names that assignments bind.
         imported: names that only imports bind.
         defined: names that only definitions bind, at the level of the module.
         assigned: names of attributes that something in the module assigns or deletes.
@@ -87,6 +90,7 @@ class Scopes(ast.NodeVisitor):
         self.of[tree] = self.module
         bound = _bound_by(tree)
         self.imported = bound["import"] - bound["value"] - bound["definition"]
+        self.values = bound["value"]
         self.defined = bound["definition"] - bound["value"] - bound["import"]
         self.assigned = {
             node.attr
@@ -136,6 +140,7 @@ class Scopes(ast.NodeVisitor):
         self._scope, self._depth = before
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._scope.definitions.add(node.name)
         self._store(node.name)
         self._function(node, node.name)
 

@@ -1,0 +1,49 @@
+"""Attributes of classes that are read through their objects, and through classes derived from them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from omni_ipc.testbed.instrument.names import bases_of
+from omni_ipc.testbed.instrument.noting import Notes, Stretch
+from omni_ipc.testbed.instrument.sites import SITES, Kind
+
+_READING = (Kind.ATTRIBUTE, Kind.METHOD, Kind.BY_NAME)
+
+
+def note_inherited(stretches: Sequence[Stretch], inherits: set[int]) -> None:
+    """Note where an attribute is read that some task sets on a class: what is read there may be the class's own.
+
+    Args:
+        inherits: gets the sites of such reads.
+    """
+    changed = _changed(stretches)
+    if changed:
+        for stretch in stretches:
+            for notes in (stretch.notes, stretch.points):
+                _note(notes, changed, inherits)
+
+
+def _changed(stretches: Sequence[Stretch]) -> dict[str, set[type]]:
+    """Return the classes on which attributes are set, by the attribute's name."""
+    changed: dict[str, set[type]] = defaultdict(set)
+    for stretch in stretches:
+        for notes in (stretch.notes, stretch.points):
+            for (number, _), value in notes.items():
+                if isinstance(value, type) and SITES[number].writes and SITES[number].kind is Kind.ATTRIBUTE:
+                    changed[SITES[number].name].add(value)
+    return changed
+
+
+def _note(notes: Notes, changed: dict[str, set[type]], inherits: set[int]) -> None:
+    more: Notes = {}
+    for (number, _), value in notes.items():
+        site = SITES[number]
+        if site.kind not in _READING or site.writes:
+            continue
+        names = changed if site.kind is Kind.BY_NAME else (site.name,) if site.name in changed else ()
+        for owner in [owner for name in names for owner in changed[name] if owner in bases_of(value)]:
+            inherits.add(number)
+            more[number, id(owner)] = owner
+    notes.update(more)
