@@ -30,7 +30,7 @@ from omni_ipc.testbed.failures import (
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.operations import Operation, Subject, always, never
 from omni_ipc.testbed.oracles.fairness import FIRST_LOOK, Recurrence, look_closer
-from omni_ipc.testbed.tasks import Group, Pool, RunEnded, Task
+from omni_ipc.testbed.tasks import BodyNotRun, Group, Pool, RunEnded, Task
 
 _PATIENCE = 100  # how often a task that is told to end may go on before it is given up
 _ABANDONED: list[object] = []  # carriers of tasks that were given up: to collect them would resume them
@@ -364,7 +364,8 @@ class Kernel:
     def task_raised(self, task: Task, error: BaseException) -> None:
         """Note what a task raised; it ends the run, unless that is over, and only its cleaning up went wrong."""
         was_over, self.over = self.over, True
-        if isinstance(error, (KeyboardInterrupt, Inconclusive)):
+        is_misuse = isinstance(error, BodyNotRun) and task.index == 0  # elsewhere the code under test is to blame
+        if is_misuse or isinstance(error, (KeyboardInterrupt, Inconclusive)):
             self.escape = self.escape or error
         elif self.failure is None and self.escape is None and not was_over:
             self.failure = describe_error(task, error)
