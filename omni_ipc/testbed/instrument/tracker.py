@@ -110,6 +110,17 @@ class Tracker(Noting):
             )
         return left, right
 
+    def touch_grown(self, site: int, value: Any, added: Any) -> tuple[Any, Any]:
+        """Announce that something is added to a value, in place if it is a container."""
+        if not (type(value) in FLAT and type(added) in FLAT):
+            self._use(site, value, (added,))
+        return value, added
+
+    def touch_added(self, site: int, value: Any, added: Any) -> Any:
+        """Announce that to a value something is added that was evaluated last."""
+        self.touch_grown(site, value, added)
+        return added
+
     def touch_second(self, site: int, right: Any, left: Any) -> Any:
         """Announce that all of two values is read at once, of which the second was evaluated last."""
         self.touch_both(site, left, right)
