@@ -153,7 +153,8 @@ def _run_task(kernel: Kernel, task: Task) -> Callable[[], object]:
     """Run a task to its end, and return what resumes the next one."""
     try:
         task.value = task.fn(*task.args)
-        _require_run(task)
+        if task.value is not None:
+            _require_run(task)
     except RunEnded:
         pass
     except BaseException as error:

@@ -117,6 +117,8 @@ class Instrumentation:
 
         The runs before did not have them: a search that is to leave nothing out begins anew.
         """
+        if not self._races and not self._strangers:
+            return False
         new = self.world.mark(self._races)
         for function, name in self.world.strangers(new):
             self._meet(function, name)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from omni_ipc.records import Failure, Step
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """One run of a scenario, over.
 
     Args:
@@ -41,9 +41,9 @@ class Run:
     steps: tuple[Step, ...] = ()
     pending: tuple[tuple[int, Step], ...] = ()
     curtailed: frozenset[str] = frozenset()
-    births: dict[int, int] = dataclasses.field(default_factory=dict)
-    jumps: list[int] = dataclasses.field(default_factory=list)
-    waiting: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
+    births: dict[int, int] = {}
+    jumps: list[int] = []
+    waiting: list[tuple[int, int, int]] = []
 
 
 class Strategy:
