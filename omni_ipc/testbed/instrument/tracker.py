@@ -26,6 +26,8 @@ from omni_ipc.testbed.instrument.tables import SHALLOW, THROUGH
 from omni_ipc.testbed.kernel import Kernel
 
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
+_LIVES = ("weakref", "_weakref")
+_KEPT_ALIVE = "objects live to the end of a run, so no weak reference ended and no finalizer ran earlier"
 _COUNTED = (dict, set, deque)  # their iterators tell when the number of items is not what it was when they were made
 
 
@@ -216,6 +218,8 @@ class Tracker(Noting):
         while isinstance(function, functools.partial):
             arguments = (*function.args, *function.keywords.values(), *arguments)
             function = function.func
+        if getattr(function, "__module__", None) in _LIVES:
+            kernel.curtailed.add(_KEPT_ALIVE)
         name = SITES[site].name
         owner = function if hasattr(function, "cache_clear") else getattr(function, "__self__", None)
         given = arguments if type(owner) in FLAT else (owner, *arguments)

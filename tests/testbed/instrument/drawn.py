@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-PRELUDE = '''\
+PRELUDE = """\
 import dataclasses
 import queue
 import threading
@@ -66,8 +66,8 @@ class Steps:
 def bump():
     global count
     count += 1
-'''
-WORLD = '''\
+"""
+WORLD = """\
     box, late, pair, lock, done = Box(), Late(), Pair(), threading.Lock(), threading.Event()
     again, full = threading.RLock(), threading.Condition(lock)
     table, items, names = {"a": 0}, [1, 2], {1}
@@ -75,7 +75,7 @@ WORLD = '''\
     post, promise, room = queue.Queue(1), Future(), threading.Semaphore(1)
     keep, pull, walk, n = items.append, iter([1, 2, 3]), Steps(), 0
     inner = nested["in"]
-'''
+"""
 THEMES: tuple[tuple[str, ...], ...] = (
     ("box.x += 1", "see(box.x)", "box.add()", "see(box.double)", "box.x = len(box.items)", "see(box.tell())"),
     ("setattr(box, 'x', 5)", "see(vars(box)['x'])", "see(getattr(box, 'x'))", "see(nested['box'].x)"),
@@ -118,8 +118,7 @@ def _lines(chance: random.Random, bodies: list[list[str]]) -> Iterator[str]:
     yield from _body(len(others), own)
     yield "    threads = []\n"
     for number in range(len(others)):
-        daemon = ", daemon=True" if chance.random() < 0.1 else ""
-        yield f"    threads.append(threading.Thread(target=body{number}{daemon}))\n    threads[-1].start()\n"
+        yield f"    threads.append(threading.Thread(target=body{number}))\n    threads[-1].start()\n"
     yield f"    body{len(others)}()\n"
     if chance.random() < 0.7:
         yield "    for thread in threads:\n        thread.join()\n"
