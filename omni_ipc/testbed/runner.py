@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from asyncio import events
 from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 
@@ -153,10 +154,15 @@ class Runner:
         """Run one schedule: its first steps by the tasks of ``prefix``, the others by choice."""
         kernel, rt = self.begin(chooser, prefix)
         recorder = Recorder(kernel) if record else None
+        explorers = events._get_running_loop()
         try:
+            events._set_running_loop(None)  # tasks run in none before they have one
             self.start(kernel, rt)
         finally:
-            run = self.finish(kernel, rt, recorder)
+            try:
+                run = self.finish(kernel, rt, recorder)
+            finally:
+                events._set_running_loop(explorers)
         return run
 
     def points(self) -> tuple[str, ...]:

@@ -186,6 +186,8 @@ def _user(frame: FrameType | None, *, deep: bool) -> FrameType | None:
     while deep and frame is not None and is_stdlib(frame.f_code.co_filename):
         if frame.f_code.co_filename == _IMPORTING:
             return None  # what a module of the standard library sets up once, whoever imports it first
+        if frame.f_globals.get("__name__") == "asyncio.runners":
+            return None  # it would answer Ctrl-C, and is refused where the guard does not, in other threads than main
         frame = frame.f_back
     if frame is None or is_stdlib(frame.f_code.co_filename) or is_trusted(frame.f_code.co_filename):
         return None

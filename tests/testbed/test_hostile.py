@@ -167,3 +167,22 @@ def test_a_search_beyond_all_counting_is_estimated_as_such() -> None:
     left = runs_left(1, [(1, 2)] * 200_000)
     assert left == MANY
     assert (told(left), told(1234.4)) == ("over 1,000,000,000,000", "about 1,234")
+
+
+def test_what_threads_print_at_once_is_no_race() -> None:
+    """Streams are the process's, whatever stands in for them while they are muted."""
+
+    def scenario() -> None:
+        import threading
+
+        def say() -> None:
+            print("hello", flush=True)
+            sys.stderr.write("a word\n")
+
+        threads = [threading.Thread(target=say) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert explore(scenario).verdict is Verdict.HOLDS
