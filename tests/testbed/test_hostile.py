@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -14,6 +15,7 @@ import pytest
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Trace, Verdict
 from omni_ipc.testbed import ControlledRuntime, explore
+from omni_ipc.testbed.instrument import world
 from omni_ipc.testbed.strategies.estimate import MANY, runs_left, told
 from tests.testbed.kernels import and_join, found
 
@@ -186,3 +188,39 @@ def test_what_threads_print_at_once_is_no_race() -> None:
             thread.join()
 
     assert explore(scenario).verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("threading", "all of 'threading' is under control as it is"),
+        ("concurrent.futures", "all of 'concurrent' is under control as it is"),
+        ("numpy.*", "'numpy' keeps its locks to itself"),
+        ("omni_ipc.testbed.kernel", "it is a part of the testbed"),
+        ("", "that names no module"),
+    ],
+)
+def test_what_the_explorer_stands_on_is_not_instrumented(name: str, why: str) -> None:
+    """It is refused before anything of it is touched."""
+    with pytest.raises(UsageError, match=why):
+        explore(lambda rt: None, instrument=[name])
+
+
+def test_code_is_given_back_when_instrumenting_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever fails in the middle of it, functions run as they did, and no hook is left in builtins."""
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    code, names = and_join.__code__, set(vars(builtins))
+    monkeypatch.setattr(world, "State", fail)
+    with pytest.raises(MemoryError):
+        explore(lambda rt: None, instrument=["tests.testbed.kernels"])
+    assert and_join.__code__ is code
+    assert set(vars(builtins)) == names
+
+
+def test_more_jobs_than_a_machine_can_use_are_refused() -> None:
+    """Before any is started."""
+    with pytest.raises(UsageError, match="jobs is 100,000, and this machine can make use of"):
+        explore(and_join, jobs=100_000)

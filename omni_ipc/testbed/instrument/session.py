@@ -75,15 +75,22 @@ class Instrumentation:
             return None
 
     def __enter__(self) -> Instrumentation:
-        self._open()
         _OPEN.append(self)
         vars(builtins).update(_HOOKS)
+        try:
+            self._open()
+        except BaseException:
+            self._close()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.world.close()
+        self._close()
+
+    def _close(self) -> None:
         _OPEN.remove(self)
         for name in _HOOKS if not _OPEN else ():
             vars(builtins).pop(name)

@@ -99,7 +99,7 @@ class Strategy:
 
     def summary(self) -> str:
         """Say what was run, for a report: "all 4 orders of conflicting steps", "20 runs of POS, seed 7"."""
-        return f"{self.runs:,} schedules of {self.name}"
+        return f"{self.runs:,} schedule{'s' if self.runs != 1 else ''} of {self.name}"
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on, in plain values, between two runs."""
