@@ -145,6 +145,7 @@ def home_of(scenario: Callable[..., object]) -> ModuleType | None:
             if not inspect.isfunction(wrapped):
                 return None
         function = wrapped
+    function = inspect.unwrap(function)
     module = sys.modules.get(function.__module__)
     return module if module is not None and getattr(module, "__file__", None) == _file(function) else None
 
