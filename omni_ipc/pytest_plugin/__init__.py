@@ -13,6 +13,7 @@ summary.py      what the terminal says at the end
 
 from __future__ import annotations
 
+import unittest
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,18 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
     run(pyfuncitem, marker)
     return True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let no marked test be run once, as if it had been explored."""
+    for item in items:
+        if item.get_closest_marker("interleave") and isinstance(getattr(item, "cls", None), type):
+            owner = item.cls  # type: ignore[attr-defined]
+            if issubclass(owner, unittest.TestCase):
+                raise pytest.UsageError(
+                    f"{item.nodeid} is a method of a unittest.TestCase, which is run once, and not explored. Make it a "
+                    "function, or a method of a plain class; or take the mark interleave away."
+                )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

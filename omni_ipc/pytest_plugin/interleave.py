@@ -42,9 +42,34 @@ def run(item: pytest.Function, marker: pytest.Mark) -> None:
 def _run(item: pytest.Function, marker: pytest.Mark) -> str:
     """Run it, and return what is wrong with it, or nothing."""
     options = _options(marker)
-    scenario = _scenario(item)
+    noted = _Noted()
+    scenario = _noting(_scenario(item), noted)
     file = item.config.getoption("--omni-replay")
-    return _explore(item, scenario, options) if file is None else _replay(item, scenario, Path(file))
+    wrong = _explore(item, scenario, options) if file is None else _replay(item, scenario, Path(file))
+    if noted.outcome is not None:
+        raise noted.outcome
+    return wrong
+
+
+class _Noted:
+    """What a test has said of itself; an object, because lists are put back before each run."""
+
+    outcome: BaseException | None = None
+
+
+def _noting(scenario: Callable[[], object], noted: _Noted) -> Callable[[], object]:
+    """Let a test that skips itself, or expects to fail, end well, and note it."""
+
+    @functools.wraps(scenario)
+    def noting() -> object:
+        try:
+            return scenario()
+        except (pytest.skip.Exception, pytest.xfail.Exception) as outcome:
+            noted.outcome = outcome
+            return None
+
+    noting.__signature__ = inspect.Signature()  # type: ignore[attr-defined]
+    return noting
 
 
 def _explore(item: pytest.Function, scenario: Callable[[], object], options: dict[str, Any]) -> str:
@@ -101,11 +126,27 @@ def _scenario(item: pytest.Function) -> Callable[[], object]:
     """
     values = _parameters(item)
     function: Callable[..., object] = item.obj
+    owner: type | None = None
     if inspect.ismethod(function):
-        function = functools.partial(_call_method, type(function.__self__), function.__func__)
-    if values:
-        function = functools.partial(function, **values)
-    return functools.partial(_await, function) if inspect.iscoroutinefunction(item.obj) else function
+        owner, function = type(function.__self__), function.__func__
+        _refuse_set_up(owner)
+
+    @functools.wraps(function)
+    def scenario() -> object:
+        found = function(**values) if owner is None else function(owner(), **values)
+        return asyncio.run(found) if inspect.iscoroutine(found) else found
+
+    scenario.__signature__ = inspect.Signature()  # type: ignore[attr-defined]
+    return scenario
+
+
+def _refuse_set_up(owner: type) -> None:
+    for name in ("setup_method", "teardown_method"):
+        if hasattr(owner, name):
+            raise UsageError(
+                f"The class {owner.__name__} has {name}(), which pytest calls once, and not in each run. Call what it "
+                "does in the test."
+            )
 
 
 def _parameters(item: pytest.Function) -> Mapping[str, object]:
@@ -119,14 +160,6 @@ def _parameters(item: pytest.Function) -> Mapping[str, object]:
             "all runs would share what a fixture made once. Make it inside of the test."
         )
     return {name: params[name] for name in names}
-
-
-def _call_method(cls: Callable[[], object], function: Callable[..., object], **values: object) -> object:
-    return function(cls(), **values)
-
-
-def _await(function: Callable[[], Any]) -> object:
-    return asyncio.run(function())
 
 
 def _told(trace: Trace) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import reprlib
 
+from omni_ipc.testbed.tasks import RunEnded
+
 _LONGEST = 120
 _ADDRESS = re.compile(r"(<[^<>]*?) at 0x[0-9a-fA-F]+")
+_IN_MESSAGE = re.compile(r" at 0x[0-9a-f]+")
 
 
 class _Brief(reprlib.Repr):
@@ -20,14 +23,36 @@ class _Brief(reprlib.Repr):
     def repr_instance(self, x: object, level: int) -> str:
         try:
             text = _ADDRESS.sub(r"\1", repr(x))
-        except Exception as error:  # of somebody else's code, which may be in the middle of a change
-            return f"<{type(x).__name__}, which cannot be shown: {type(error).__name__}>"
+        except (Exception, RunEnded) as error:  # of somebody else's code, which may be in the middle of a change
+            return _mute(x, error)
         if len(text) > self.maxother:
             text = f"{text[: self.maxother - 1]}…"
         return text
 
 
 _BRIEF = _Brief()
+
+
+def in_full(value: object) -> str:
+    """Write a value as it writes itself, but without addresses; say so if it cannot."""
+    try:
+        return _ADDRESS.sub(r"\1", repr(value))
+    except (Exception, RunEnded) as error:
+        return _mute(value, error)
+
+
+def say_error(error: BaseException) -> str:
+    """Write an exception as Python would: class and message; say so if the message cannot be had."""
+    kind = type(error).__name__
+    try:
+        text = _IN_MESSAGE.sub("", str(error))  # so that the same failure has the same text in every run
+    except (Exception, RunEnded) as unsaid:
+        return f"{kind}, whose message cannot be shown: {type(unsaid).__name__}"
+    return f"{kind}: {text}" if text else kind
+
+
+def _mute(value: object, error: BaseException) -> str:
+    return f"<{type(value).__name__}, which cannot be shown: {type(error).__name__}>"
 
 
 def brief(value: object) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Failure, FailureKind, Wait
+from omni_ipc.testbed.brief import say_error
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.where import is_ours, locate, locate_error
 
@@ -15,16 +16,14 @@ if TYPE_CHECKING:
     from omni_ipc.testbed.kernel import Kernel
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def describe_error(task: Task, error: BaseException) -> Failure:
     """Describe an exception that ended a task."""
     shown = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame.filename)]
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return Failure(
         kind=FailureKind.EXCEPTION,
-        message=_ADDRESS.sub("", text),  # so that the same failure has the same text in every run
+        message=say_error(error),
         task=task.name,
         where=locate_error(error.__traceback__),
         details=tuple(line.rstrip() for line in traceback.format_list(shown)),

@@ -27,7 +27,10 @@ class _Mouth:
         os.dup2(2, 1)
 
     def say(self, news: News) -> None:
-        self._out.write(msgspec.json.encode(news) + b"\n")
+        try:
+            self._out.write(msgspec.json.encode(news) + b"\n")
+        except BrokenPipeError:  # the parent was killed, and nobody is left to hear
+            os._exit(1)
 
     def tell(self, progress: Progress) -> None:
         self.say(News(progress.schedules, progress.steps, progress.left))

@@ -30,7 +30,7 @@ from omni_ipc.testbed.failures import (
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.operations import Operation, Subject, always, never
 from omni_ipc.testbed.oracles.fairness import FIRST_LOOK, Recurrence, look_closer
-from omni_ipc.testbed.tasks import Group, Pool, RunEnded, Task
+from omni_ipc.testbed.tasks import BodyNotRun, Group, Pool, RunEnded, Task
 
 _PATIENCE = 100  # how often a task that is told to end may go on before it is given up
 _ABANDONED: list[object] = []  # carriers of tasks that were given up: to collect them would resume them
@@ -82,6 +82,12 @@ class Kernel:
         agents: what takes steps beside the tasks, and is no part of the scenario; see `faults`.
         curtailed: what was left out of the run's continuations, and why: each a sentence's end.
     """
+
+    __slots__ = (  # noqa: SIM905 - so many attributes would cost twice as much in a dictionary
+        "__dict__ __weakref__ _busy agents births chooser clock closers current curtailed depth escape failure groups "
+        "identities jumps known last limit living max_steps numbered observer order outside over plumbing pool pruned "
+        "read_log reads recurrence refused resumed starter starting tasks time unjoined write_log writes"
+    ).split()
 
     keeps: list[Any] | None = None  # objects that outlive runs, if it is not one of a run
 
@@ -200,6 +206,11 @@ class Kernel:
         if self.observer is not None and operation.subject is not None:
             self.observer.meet(operation.subject)
 
+    def begin_region(self) -> bool:
+        """Let what the current task does be one step, until it leaves the region."""
+        self.current.atomic += 1
+        return True
+
     def fence(self) -> None:
         """Let all see what the current task has stored, within its step; here they do already."""
 
@@ -246,22 +257,26 @@ class Kernel:
         task.pending = operation
         task.ready = ready
         if task.index < 0:
-            if self._is_kept():
-                raise Inconclusive(
-                    f"'{operation.action}' of {operation.label()} belongs to an earlier run: a scenario must not keep "
-                    "what it made from run to run. Make it anew in each, or name the module that keeps it in "
-                    "instrument=[...]."
-                )
-            if self.over and ready():
-                return
-            raise UsageError(f"'{operation.action}' would wait for {operation.blocked_on()}, but no task runs it.")
-        if operation.exclusive and not ready() and (cycle := find_cycle(task)):
+            self._look_from_outside(operation, ready)
+            return
+        if ready is not always and not ready() and operation.exclusive and (cycle := find_cycle(task)):
             self.end(cycle)
         chosen = self.next_task()
         if chosen is not task:
             chosen.switch()
             if self.resumed is not None:
                 self.resumed(task)
+
+    def _look_from_outside(self, operation: Operation, ready: Callable[[], bool]) -> None:
+        """Let an operation pass that no task performs, after the end of the run, if it need not wait."""
+        if self._is_kept():
+            raise Inconclusive(
+                f"'{operation.action}' of {operation.label()} belongs to an earlier run: a scenario must not keep "
+                "what it made from run to run. Make it anew in each, or name the module that keeps it in "
+                "instrument=[...]."
+            )
+        if not self.over or not ready():
+            raise UsageError(f"'{operation.action}' would wait for {operation.blocked_on()}, but no task runs it.")
 
     def next_task(self) -> Task:
         """Close the step in progress, and choose whose step comes next."""
@@ -297,10 +312,10 @@ class Kernel:
 
     def enabled(self) -> list[Task]:
         """Return the tasks that can go on, by index; lets time pass until there is one."""
-        enabled = [task for task in self.living if task.ready()]
+        enabled = [task for task in self.living if task.ready is always or task.ready()]
         while not enabled:
             self._pass_time()
-            enabled = [task for task in self.living if task.ready()]
+            enabled = [task for task in self.living if task.ready is always or task.ready()]
         return enabled
 
     def resume(self, task: Task) -> None:
@@ -364,7 +379,8 @@ class Kernel:
     def task_raised(self, task: Task, error: BaseException) -> None:
         """Note what a task raised; it ends the run, unless that is over, and only its cleaning up went wrong."""
         was_over, self.over = self.over, True
-        if isinstance(error, (KeyboardInterrupt, Inconclusive)):
+        is_misuse = isinstance(error, BodyNotRun) and task.index == 0  # elsewhere the code under test is to blame
+        if is_misuse or isinstance(error, (KeyboardInterrupt, Inconclusive)):
             self.escape = self.escape or error
         elif self.failure is None and self.escape is None and not was_over:
             self.failure = describe_error(task, error)
@@ -426,11 +442,14 @@ class Kernel:
                 self.resumed(task)
             task.carrier.greenlet.throw(RunEnded)
         self.current = self.outside
-        for task in self.tasks:
-            task.pending = task.carrier = None
-            task.ready = always
         for closer in self.closers:
             closer()
+        self.closers.clear()
+        self.starting = None
+        for task in self.tasks:  # in no circle with the kernel, they need not wait for the garbage collector
+            task.pending = task.carrier = task.thread = None
+            task.ready = always
+            task.fn, task.args = _nothing, ()
 
     def retire(self, busy: Callable[[], bool]) -> None:
         """Refuse what tasks of later runs ask of the objects of the run.

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.testbed.brief import say_error
 
 Function = Callable[..., Any]
 
@@ -33,12 +36,20 @@ def load(target: str) -> Function:
             "claim would hold. Run it without: env -u PYTHONOPTIMIZE omni-ipc ..."
         )
     if "::" in target:
-        raise UsageError(f"'{target}' is a test, and run by pytest: pytest '{target}' --omni-replay FILE.trace.json")
+        raise UsageError(
+            f"'{target}' is a test, and run by pytest, which explores what is marked with pytest.mark.interleave: "
+            f"pytest '{target}'. With --omni-replay FILE.trace.json it replays a trace instead."
+        )
     place, _, name = target.rpartition(":")
     module = _load_file(place) if place.endswith(".py") or Path(place).is_file() else _load_module(place)
     function: Any = module
+    owner: Any = None
     for part in name.split("."):
-        function = getattr(function, part, None)
+        owner, function = function, getattr(function, part, None)
+    if isinstance(owner, type) and inspect.isfunction(inspect.getattr_static(owner, part, None)):
+        raise UsageError(
+            f"'{name}' is a method, and needs a {owner.__name__}. Give a function that makes one, and calls it."
+        )
     if not callable(function):
         functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise UnknownName(f"function in '{place}' called", name, functions)
@@ -69,10 +80,23 @@ def name_of(function: object) -> str:
 def _load_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
-    except ImportError as error:
-        if "." in name or "/" in name or not name:
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise UsageError(f"'{name}' cannot be imported: {error}. Install that, or mend the import.") from None
+        if "." in name or "/" in name:
             raise _no_file(name) from None
         raise UsageError(f"'{name}' cannot be imported: {error}. Give path/to/file.py:function.") from None
+    except (ValueError, TypeError) as error:
+        if not name or name.startswith("."):
+            raise _no_file(name) from None
+        raise _not_imported(name, error) from None
+    except (Exception, SystemExit) as error:
+        raise _not_imported(name, error) from None
+
+
+def _not_imported(name: str, error: BaseException) -> UsageError:
+    frames = traceback.extract_tb(error.__traceback__)
+    return UsageError(f"'{name}' cannot be imported: {say_error(error)}. {frames[-1].filename}:{frames[-1].lineno}")
 
 
 def _no_file(file: str) -> UsageError:
@@ -93,9 +117,7 @@ def _load_file(file: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise UsageError(
-            f"'{file}' cannot be imported: {type(error).__name__}: {error}. {_last_line(error, path)}"
-        ) from None
+        raise UsageError(f"'{file}' cannot be imported: {say_error(error)}. {_last_line(error, path)}") from None
     finally:
         sys.path.pop(0)
     return module

@@ -37,7 +37,8 @@ def never() -> bool:
     return False
 
 
-def _never() -> Any:
+def unlimited() -> Any:
+    """Stand for what an operation without a time limit does when that has passed."""
     raise AssertionError("an operation without a time limit has timed out")
 
 
@@ -64,7 +65,7 @@ class Operation:
         subject: Subject | None,
         execute: Callable[[], Any],
         enabled: Callable[[], bool] = always,
-        expire: Callable[[], Any] = _never,
+        expire: Callable[[], Any] = unlimited,
         extra: Mapping[str, Field] | None = None,
     ) -> None:
         self.action = action
@@ -112,7 +113,7 @@ class Reading(Operation):
         subject: Subject,
         execute: Callable[[], Any],
         enabled: Callable[[], bool] = always,
-        expire: Callable[[], Any] = _never,
+        expire: Callable[[], Any] = unlimited,
         extra: Mapping[str, Field] | None = None,
     ) -> None:
         super().__init__(action, subject, execute, enabled, expire, extra)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 
 import msgspec
@@ -13,6 +14,8 @@ from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.faults.names import Timers
 from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.strategies import STRATEGIES, Strategy, share_of
+
+_MOST_JOBS_A_CORE = 8
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -45,6 +48,8 @@ class Options(msgspec.Struct, frozen=True):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise UsageError(f"{name} must be positive, and is {value}. Leave it out for no limit.")
+        if self.jobs > (most := _MOST_JOBS_A_CORE * (os.cpu_count() or 1)):
+            raise UsageError(f"jobs is {self.jobs:,}, and this machine can make use of {most} at most. Give fewer.")
         for kind, name, known in (
             ("strategy", self.strategy, STRATEGIES),
             ("memory order", self.memory, list(MemoryOrder)),

@@ -71,7 +71,9 @@ _CHANCE = "Draw from a random.Random(seed) of the scenario's own."
 _PROCESS = "Let a task play the other process: threading.Thread() or rt.spawn()."
 _END = "Return from the task, or raise."
 _SIGNAL = "Leave signals and timers to the process that explores; wait with time.sleep() or rt.sleep()."
+_GREENLET = "Tasks are greenlets, and may not switch by themselves. Use threads, or asyncio."
 _LOOP = "Take loops from asyncio as it is: asyncio.run(), asyncio.new_event_loop()."
+_STREAMS = "Leave standard input, output and error to the process that explores."
 _TALK = "Let tasks talk by queues and events: queue.Queue() or rt.queue(), threading.Event() or rt.event()."
 
 
@@ -86,6 +88,14 @@ def _made(owners: Iterable[str], name: str, remedy: str, **options: Any) -> Iter
     """Objects that are told by what they are."""
     for owner in owners:
         yield Primitive(owner, name, f"a real {owner.replace(':', '.')}", remedy, **options)
+
+
+def _is_a_stream(arguments: _Arguments) -> bool:
+    return bool(arguments) and arguments[0] in (0, 1, 2)
+
+
+def _leads_a_stream_away(arguments: _Arguments) -> bool:
+    return _is_a_stream(arguments[1:])
 
 
 def _lacks(place: int) -> Callable[[_Arguments], bool]:
@@ -108,6 +118,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
     *_told("secrets", "choice randbelow randbits token_bytes token_hex token_urlsafe", _CHANCE),
     *_told("uuid", "uuid1 uuid4", _CHANCE),
     *_told("os", "urandom getrandom", _CHANCE, deep=True),
+    *_told("greenlet", "greenlet getcurrent", _GREENLET),
     *_told("asyncio", "set_event_loop_policy", _LOOP),
     *_told("asyncio.events", "set_event_loop_policy", _LOOP),
     Primitive("multiprocessing.process:BaseProcess", "start", "a real process", _PROCESS, deep=True, fatal=True),
@@ -128,6 +139,8 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "fork fork1 forkpty system posix_spawn posix_spawnp", _PROCESS, deep=True, fatal=True),
             *_told(module, "_exit abort execv execve", _END, deep=True, fatal=True),
             *_told(module, "kill killpg", _SIGNAL, deep=True, fatal=True),
+            *_told(module, "close", _STREAMS, deep=True, fatal=True, when=_is_a_stream),
+            *_told(module, "dup2", _STREAMS, deep=True, fatal=True, when=_leads_a_stream_away),
         )
     ),
     *(

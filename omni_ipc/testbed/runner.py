@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from asyncio import events
 from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 
@@ -153,10 +154,15 @@ class Runner:
         """Run one schedule: its first steps by the tasks of ``prefix``, the others by choice."""
         kernel, rt = self.begin(chooser, prefix)
         recorder = Recorder(kernel) if record else None
+        explorers = events._get_running_loop()
         try:
+            events._set_running_loop(None)  # tasks run in none before they have one
             self.start(kernel, rt)
         finally:
-            run = self.finish(kernel, rt, recorder)
+            try:
+                run = self.finish(kernel, rt, recorder)
+            finally:
+                events._set_running_loop(explorers)
         return run
 
     def points(self) -> tuple[str, ...]:
@@ -205,21 +211,45 @@ def takes_runtime(scenario: object) -> bool:
         raise UsageError(
             f"A scenario is a function of no argument, or of one argument, the runtime; this is {scenario!r}."
         )
+    _refuse_unrun(scenario)
     try:
         signature = inspect.signature(scenario)
     except ValueError:  # as of some builtins: the call itself will tell
         return True
     if _binds(signature) and "rt" not in signature.parameters:
         return False
+    name = str(getattr(scenario, "__name__", None) or scenario)
+    if name.startswith("test_") and (fixtures := [key for key in signature.parameters if key != "rt"]):
+        raise UsageError(
+            f"'{name}' is a test that takes {', '.join(fixtures)}, which all its runs would share. Make it inside of "
+            "the test; or, if it is the runtime, call it rt."
+        )
     try:
         signature.bind(None)
     except TypeError as error:
-        name = getattr(scenario, "__name__", repr(scenario))
         raise UsageError(
             f"A scenario is called with no argument, or with one argument, the runtime, and '{name}' cannot be: "
             f"{error}. Give it no parameter, or one, rt; bind others with functools.partial."
         ) from None
     return True
+
+
+def _refuse_unrun(scenario: object) -> None:
+    """Refuse a function whose call does not run its body."""
+    function = scenario
+    while isinstance(function, functools.partial):
+        function = function.func
+    for is_one, kind, remedy in (
+        (inspect.iscoroutinefunction, "asynchronous", "run it in a plain one: asyncio.run({name}())"),
+        (inspect.isgeneratorfunction, "a generator", "go through it in a plain one: list({name}())"),
+        (inspect.isasyncgenfunction, "an asynchronous generator", "go through it in one, by asyncio.run()"),
+    ):
+        if is_one(function):
+            name = str(getattr(function, "__name__", function))
+            raise UsageError(
+                f"'{name}' is {kind}: calling it does not run its body. Give a plain function, or "
+                f"{remedy.format(name=name)}."
+            )
 
 
 def _binds(signature: inspect.Signature) -> bool:

@@ -50,6 +50,7 @@ class ControlledRuntime:
         self._memories = Memories()
         self._watches: list[Watch] = []
         self._processes: dict[str, ControlledProcess] = {}
+        self._regions: dict[str, ControlledRegion] = {}  # that are nothing but a name
         if sharing is not None:
             kernel.starting = lambda fn, *args: sharing.look(fn, args, [watch.target for watch in self._watches])
 
@@ -135,10 +136,15 @@ class ControlledRuntime:
     def region(
         self, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
     ) -> AbstractContextManager[Any, bool | None]:
+        if lock is None and not fields and (known := self._regions.get(action)) is not None:
+            return known
         inner = None if lock is None else _controlled(lock)
         if action in self._transparent:
             return _NO_REGION if inner is None else inner
-        return ControlledRegion(self._kernel, action, inner, fields)
+        region = ControlledRegion(self._kernel, action, inner, fields)
+        if lock is None and not fields:
+            self._regions[action] = region
+        return region
 
     def watch(self, target: object, guard: api.Lock | api.Condition | None, name: str) -> None:
         """From now on, hold each use of the object's state against its guard; see `objects.watched`.

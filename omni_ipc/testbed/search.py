@@ -12,8 +12,10 @@ from omni_ipc.testbed.confirming import confirmed, sharpened
 from omni_ipc.testbed.explain.causes import find_causes
 from omni_ipc.testbed.oracles.leftovers import Leftovers
 from omni_ipc.testbed.oracles.muting import Muted
+from omni_ipc.testbed.repeating import Repetition
 from omni_ipc.testbed.runner import Runner
 from omni_ipc.testbed.strategies.base import Run, Strategy
+from omni_ipc.testbed.strategies.estimate import told
 from omni_ipc.testbed.tally import Progress, Tally
 from omni_ipc.testbed.traces import trace_of
 
@@ -53,6 +55,7 @@ class Search:
         self._told = 0.0
         self._searched_s = 0.0
         self._is_complete = False  # the reduction was given up
+        self._repetition = Repetition()
         self._leftovers = Leftovers()
         self._muted = Muted()
 
@@ -77,9 +80,11 @@ class Search:
             if run.failure is not None:
                 return self._explain(run, run.failure)
             if not self._begins_anew():
+                self._repetition.take(run)
                 self.strategy.learn(run)
                 self.strategy.note(new)
             self._tell()
+        self._repetition.require_same(self.runner)
         if self.tally.none_has_ended:
             raise Inconclusive(
                 f"No schedule has come to an end: {'; '.join(sorted(self.tally.curtailed))}. "
@@ -137,6 +142,7 @@ class Search:
         if self.strategy is before:
             return False
         self.tally.forget()
+        self._repetition.forget()
         return True
 
     def _tell(self) -> None:
@@ -208,7 +214,7 @@ class Search:
 
     def _bound(self, left: float | None) -> str:
         met = self._budget.told(self.tally)
-        about = f" (about {left:,.0f})" if left is not None and left >= 1 else ""
+        about = f" ({told(left)})" if left is not None and left >= 1 else ""
         more = f", and more are left{about}: {met}" if met and left is not None else ""
         return f"{self.strategy.summary()}{self._subject.under()}{more}{self._sharing()}"
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
+from omni_ipc.testbed.brief import in_full
 from omni_ipc.testbed.orders import Repeats, signature
 from omni_ipc.testbed.strategies.base import Run, Strategy
 
@@ -81,7 +82,7 @@ class Tally:
             return False
         self._whole += 1
         if run.failure is None:
-            self.outcomes.add(repr(run.value))
+            self.outcomes.add(in_full(run.value))
         if strategy.distinct:
             return True
         if self._repeats.meet(run.order, run.reads, run.writes):

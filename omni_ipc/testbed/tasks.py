@@ -126,6 +126,10 @@ def _not_started() -> None:
     raise AssertionError("a task was resumed before it was started")
 
 
+class BodyNotRun(UsageError):
+    """A function returned something whose body has yet to run."""
+
+
 class Carrier:
     """A greenlet that runs one task after the other; making one costs twenty times as much as a switch."""
 
@@ -149,7 +153,8 @@ def _run_task(kernel: Kernel, task: Task) -> Callable[[], object]:
     """Run a task to its end, and return what resumes the next one."""
     try:
         task.value = task.fn(*task.args)
-        _require_run(task)
+        if task.value is not None:
+            _require_run(task)
     except RunEnded:
         pass
     except BaseException as error:
@@ -163,7 +168,7 @@ def _require_run(task: Task) -> None:
         kind = type(task.value).__name__
         if inspect.iscoroutine(task.value):
             task.value.close()
-        raise UsageError(
+        raise BodyNotRun(
             f"Task '{task.name}' returned a {kind}: its body was never run, because its function is asynchronous, or "
             "yields. Give a plain function; run the body in it."
         )

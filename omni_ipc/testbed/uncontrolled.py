@@ -33,6 +33,7 @@ from omni_ipc.testbed.watchdog import Watchdog
 from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 _ROOM = __name__.rpartition(".")[0]
+_IMPORTING = "<frozen importlib._bootstrap>"
 
 
 class Guard:
@@ -183,6 +184,10 @@ def _is_installed(file: str) -> bool:
 def _user(frame: FrameType | None, *, deep: bool) -> FrameType | None:
     """Return the caller of a primitive if it is code under test."""
     while deep and frame is not None and is_stdlib(frame.f_code.co_filename):
+        if frame.f_code.co_filename == _IMPORTING:
+            return None  # what a module of the standard library sets up once, whoever imports it first
+        if frame.f_globals.get("__name__") == "asyncio.runners":
+            return None  # it would answer Ctrl-C, and is refused where the guard does not, in other threads than main
         frame = frame.f_back
     if frame is None or is_stdlib(frame.f_code.co_filename) or is_trusted(frame.f_code.co_filename):
         return None

@@ -12,6 +12,7 @@ from omni_ipc.report.text import counted
 from omni_ipc.testbed import Progress, explore
 from omni_ipc.testbed.faults import Timers, parse
 from omni_ipc.testbed.loading import Function, load
+from omni_ipc.testbed.strategies.estimate import told
 
 
 def explore_scenario(
@@ -76,7 +77,7 @@ def pace(now: Progress) -> str:
     """Say how far an exploration has come, and how fast it goes."""
     rate = f"{now.schedules / now.seconds:,.0f}/s" if now.seconds > 0 else ""
     traces = f"{counted(now.traces, 'distinct trace')}" if now.traces else ""
-    left = f"about {now.left:,.0f} left" if now.left is not None and now.left >= 1 else ""
+    left = f"{told(now.left)} left" if now.left is not None and now.left >= 1 else ""
     return " · ".join(filter(None, (counted(now.schedules, "schedule"), rate, traces, left, now.doing)))
 
 

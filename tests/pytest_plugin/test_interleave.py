@@ -161,3 +161,62 @@ def test_it_works_with_xdist_and_a_time_limit(folder: Path) -> None:
     assert ended.counts == {"passed": 6, "failed": 2}, ended.text
     assert "pytest test_races.py::test_lost --omni-replay .omni_ipc/failures/" in ended.text
     assert "Timeout" in ended.text
+
+
+OF_ITS_OWN_ACCORD = """
+import asyncio
+import unittest
+
+import pytest
+
+
+@pytest.mark.interleave
+async def test_lost_in_threads_of_a_loop():
+    box = [0]
+
+    def add():
+        value = box[0]
+        box[0] = value + 1
+
+    await asyncio.gather(asyncio.to_thread(add), asyncio.to_thread(add))
+    assert box[0] == 2
+
+
+@pytest.mark.interleave
+def test_skips():
+    pytest.skip("not here")
+
+
+@pytest.mark.interleave
+def test_fails_as_expected():
+    pytest.xfail("known")
+
+
+class TestPrepared:
+    def setup_method(self):
+        self.ready = True
+
+    @pytest.mark.interleave
+    def test_ready(self):
+        assert self.ready
+"""
+
+
+def test_tests_that_are_not_plain_functions_are_explored_or_refused(tmp_path: Path) -> None:
+    """A coroutine's own module has points, too; who skips is skipped; what pytest would do once is refused."""
+    (tmp_path / "test_own.py").write_text(OF_ITS_OWN_ACCORD)
+    ended = session(tmp_path)
+    assert ended.counts == {"failed": 2, "skipped": 1}, ended.text
+    assert "1 xfailed" in ended.text
+    assert "AssertionError" in ended.text
+    assert "The class TestPrepared has setup_method(), which pytest calls once" in ended.text
+
+
+def test_a_marked_test_that_would_only_be_run_once_is_refused(tmp_path: Path) -> None:
+    """Nobody is to take it for explored."""
+    mark = "import unittest, pytest\n\n@pytest.mark.interleave\n"
+    text = f"{mark}class TestOld(unittest.TestCase):\n    def test_it(self): pass\n"
+    (tmp_path / "test_old.py").write_text(text)
+    ended = session(tmp_path)
+    assert ended.code == 4
+    assert "test_old.py::TestOld::test_it is a method of a unittest.TestCase, which is run once" in ended.text

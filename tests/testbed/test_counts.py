@@ -49,7 +49,7 @@ def test_two_tasks_and_a_lock_have_two_orders() -> None:
     for strategy in ("depth-first", "brute-force"):
         orders.clear()
         assert explore(scenario, strategy=strategy, declared=True).schedules == 2  # the log is used under the lock
-        assert sorted(orders) == [["a", "b"], ["b", "a"]]
+        assert sorted(orders[:2]) == [["a", "b"], ["b", "a"]]  # the first one is run again in the end
 
 
 def test_three_tasks_and_a_lock_have_six_orders() -> None:

@@ -349,6 +349,25 @@ def test_state_kept_between_runs_is_nondeterminism() -> None:
     assert report.reason.startswith("Uncontrolled nondeterminism")
 
 
+@pytest.mark.parametrize("strategy", ["portfolio", "random", "dpor"])
+def test_state_that_grows_from_run_to_run_is_nondeterminism(strategy: str) -> None:
+    """Also behind the last step that two runs share, and where nothing compares runs while they are sampled."""
+    calls: list[int] = []
+
+    def scenario(rt: ControlledRuntime) -> None:
+        calls.append(1)
+        event = rt.event()
+        setter = rt.spawn(event.set, name="setter")
+        event.is_set()
+        setter.join()
+        for _ in calls:
+            event.is_set()
+
+    report = explore(scenario, strategy=strategy, runs=20, declared=True)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "run again in the end" in report.reason
+
+
 def test_a_failure_that_does_not_repeat_is_nondeterminism() -> None:
     """A failure is run again twice before it is reported."""
     calls = []

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from greenlet import getcurrent
 
 from omni_ipc.records import Field
+from omni_ipc.testbed.brief import in_full
 from omni_ipc.testbed.faults.agent import Agent, Budget
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.operations import never
@@ -146,7 +147,7 @@ class FaultingKernel(Kernel):
     def close(self) -> None:
         if self._killed:
             # What their frames still do when they are unwound is no part of the run, nor of its outcome.
-            self.tasks[0].value = _AsItWas(repr(self.tasks[0].value))
+            self.tasks[0].value = _AsItWas(in_full(self.tasks[0].value))
             self.living += self._killed
             self._killed = []
         super().close()

@@ -268,6 +268,7 @@ def _builtin(effect: Effect | None, name: str, kind: type) -> Use | None:
     return Use(None, effect.writes, effect)
 
 
+@functools.cache
 def _is_of(module: str, rooms: tuple[str, ...]) -> bool:
     return any(module == room or module.startswith(f"{room}.") for room in rooms)
 

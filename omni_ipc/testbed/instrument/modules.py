@@ -13,7 +13,11 @@ from types import ModuleType
 from typing import Any
 
 from omni_ipc.errors import UsageError
+from omni_ipc.testbed.brief import say_error
+from omni_ipc.testbed.standard.world import TRUSTED
 from omni_ipc.testbed.where import is_ours
+
+_CONTROLLED = frozenset({"_thread", "asyncio", "concurrent", "contextvars", "queue", "threading", "time"})
 
 
 class Subject:
@@ -43,17 +47,34 @@ def find_modules(names: Iterable[str]) -> tuple[list[ModuleType], dict[str, str]
     found: dict[str, ModuleType] = {}
     left_out: dict[str, str] = {}
     for name in names:
+        _refuse_foundations(name.removesuffix(".*"))
         module = _import(name.removesuffix(".*"))
         found[module.__name__] = module
         for inner in _inside(module):
             try:
                 found[inner] = importlib.import_module(inner)
-            except Exception as error:  # whatever somebody else's module does when it is imported
-                left_out[inner] = f"it cannot be imported: {type(error).__name__}: {error}"
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # whatever somebody else's module does when it is imported
+                left_out[inner] = f"it cannot be imported: {say_error(error)}"
     return list(found.values()), left_out
 
 
+def _refuse_foundations(name: str) -> None:
+    """Refuse what the explorer stands on."""
+    first = name.partition(".")[0]
+    if first in _CONTROLLED:
+        raise UsageError(f"Cannot instrument '{name}': all of '{first}' is under control as it is. Leave it out.")
+    if first in TRUSTED:
+        raise UsageError(
+            f"Cannot instrument '{name}': '{first}' keeps its locks to itself, and is let be. Leave it out; what it "
+            "does is one step to the explorer."
+        )
+
+
 def _import(name: str) -> ModuleType:
+    if not name or name.startswith("."):
+        raise UsageError(f"Cannot instrument '{name}': that names no module. Give a whole name, as vendor.pump.")
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -124,6 +145,7 @@ def home_of(scenario: Callable[..., object]) -> ModuleType | None:
             if not inspect.isfunction(wrapped):
                 return None
         function = wrapped
+    function = inspect.unwrap(function)
     module = sys.modules.get(function.__module__)
     return module if module is not None and getattr(module, "__file__", None) == _file(function) else None
 

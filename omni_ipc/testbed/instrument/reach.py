@@ -86,7 +86,7 @@ class Reach:
         kind = type(value)
         if is_primitive(value):
             return
-        if hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):
+        if hasattr(kind, "cache_clear") and hasattr(value, "__wrapped__"):  # an instance may refuse to be asked
             self.caches.append(value)
             yield path, value.__wrapped__
         if (base := container(kind)) is not None:

@@ -75,15 +75,22 @@ class Instrumentation:
             return None
 
     def __enter__(self) -> Instrumentation:
-        self._open()
         _OPEN.append(self)
         vars(builtins).update(_HOOKS)
+        try:
+            self._open()
+        except BaseException:
+            self._close()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.world.close()
+        self._close()
+
+    def _close(self) -> None:
         _OPEN.remove(self)
         for name in _HOOKS if not _OPEN else ():
             vars(builtins).pop(name)
@@ -117,6 +124,8 @@ class Instrumentation:
 
         The runs before did not have them: a search that is to leave nothing out begins anew.
         """
+        if not self._races and not self._strangers:
+            return False
         new = self.world.mark(self._races)
         for function, name in self.world.strangers(new):
             self._meet(function, name)

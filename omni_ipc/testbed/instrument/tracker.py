@@ -26,6 +26,8 @@ from omni_ipc.testbed.instrument.tables import SHALLOW, THROUGH
 from omni_ipc.testbed.kernel import Kernel
 
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
+_LIVES = ("weakref", "_weakref")
+_KEPT_ALIVE = "objects live to the end of a run, so no weak reference ended and no finalizer ran earlier"
 _COUNTED = (dict, set, deque)  # their iterators tell when the number of items is not what it was when they were made
 
 
@@ -109,6 +111,17 @@ class Tracker(Noting):
                 self._kernel, lambda: [(site, part) for value in (left, right) for part in _read(name, value)]
             )
         return left, right
+
+    def touch_grown(self, site: int, value: Any, added: Any) -> tuple[Any, Any]:
+        """Announce that something is added to a value, in place if it is a container."""
+        if not (type(value) in FLAT and type(added) in FLAT):
+            self._use(site, value, (added,))
+        return value, added
+
+    def touch_added(self, site: int, value: Any, added: Any) -> Any:
+        """Announce that to a value something is added that was evaluated last."""
+        self.touch_grown(site, value, added)
+        return added
 
     def touch_second(self, site: int, right: Any, left: Any) -> Any:
         """Announce that all of two values is read at once, of which the second was evaluated last."""
@@ -205,6 +218,8 @@ class Tracker(Noting):
         while isinstance(function, functools.partial):
             arguments = (*function.args, *function.keywords.values(), *arguments)
             function = function.func
+        if getattr(function, "__module__", None) in _LIVES:
+            kernel.curtailed.add(_KEPT_ALIVE)
         name = SITES[site].name
         owner = function if hasattr(function, "cache_clear") else getattr(function, "__self__", None)
         given = arguments if type(owner) in FLAT else (owner, *arguments)

@@ -42,7 +42,15 @@ class World:
         self._kept = Kept()
         reach = Reach(self._modules.__contains__)
         reach.walk([*((subject.name, subject.module) for subject in subjects), ("scenario", scenario)])
-        self._rewrite(subjects, reach.functions)
+        try:
+            self._rewrite(subjects, reach.functions)
+            self._keep(reach, identities)
+        except BaseException:
+            self._exchange.undo()
+            raise
+
+    def _keep(self, reach: Reach, identities: Identities) -> None:
+        """Take down what the modules keep, and give names to it."""
         self.marked = bytearray(len(SITES))
         self.points = Points(self._effects, identities)
         self.judge = Judge(self._effects, self.marked, self.points.inherits)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from omni_ipc.records import Failure, FailureKind
+from omni_ipc.testbed.brief import say_error
 from omni_ipc.testbed.loops.naming import handle_title, task_place, task_title
 from omni_ipc.testbed.where import is_ours, locate_error
 
@@ -72,7 +73,7 @@ def _what(context: Mapping[str, Any], subject: object) -> str:
 def _text(error: BaseException | None) -> str:
     if error is None:
         return ""
-    return f": {type(error).__name__}: {error}" if str(error) else f": {type(error).__name__}"
+    return f": {say_error(error)}"
 
 
 def _lines(error: BaseException) -> tuple[str, ...]:

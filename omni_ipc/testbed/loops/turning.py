@@ -118,6 +118,8 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
         self._busy += 1
         if self._busy > _BUSY:
             self._busy = 0
+            if len(self.kernel.living) > 1:
+                self.kernel.curtailed.add(f"loops that were busy for {_BUSY} turns on end let all others go on first")
             deadlines = [task.deadline for task in self.kernel.living if task.deadline is not None]
             deadlines += [timer[0] for timer in self.timers[:1]]
             limit = min(deadlines) - self.kernel.now() if deadlines else 0.0

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
-from omni_ipc.testbed.operations import Operation, Owning, Reading
+from omni_ipc.testbed.operations import Operation, Owning, Reading, always, unlimited
 from omni_ipc.testbed.tasks import Task
 
 
@@ -41,18 +41,18 @@ class ControlledLock(Controlled):
         return bool(self.kernel.perform_within(operation, limit if blocking else 0.0))
 
     def release(self) -> None:
-        self.kernel.perform(Operation(self.releasing, self, self.give))
+        self.kernel.perform(Releasing(self))
 
     def locked(self) -> bool:
         return bool(self.kernel.perform(Reading(f"{self.kind}.locked", self, lambda: self.owner is not None)))
 
     def __enter__(self) -> bool:
-        return bool(self.kernel.perform(Acquiring(self.acquiring, self, self.enter, self.chance())))
+        return self.kernel.perform(Entering(self))  # type: ignore[no-any-return]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        self.kernel.perform(Operation(self.releasing, self, self.give))
+        self.kernel.perform(Releasing(self))
 
     def is_free(self) -> bool:
         """Tell whether nobody holds the lock."""
@@ -132,6 +132,40 @@ class Acquiring(Owning):
         """Whether only the owner will release it: if not, a cycle may still be broken by somebody else."""
         lock = self.subject
         return isinstance(lock, ControlledLock) and lock.scoped
+
+
+class Entering(Acquiring):
+    """Taking a lock by ``with``."""
+
+    __slots__ = ()
+
+    expire = staticmethod(unlimited)  # in the class, as below, because locks are taken all the time
+    extra = None
+
+    def __init__(self, lock: ControlledLock) -> None:
+        self.action = lock.acquiring
+        self.subject = lock
+        self.execute = lock.enter
+        self.enabled = lock.chance()
+        self.reads = 0
+        self.writes = lock.bit
+
+
+class Releasing(Operation):
+    """Giving a lock back."""
+
+    __slots__ = ()
+
+    enabled = staticmethod(always)
+    expire = staticmethod(unlimited)
+    extra = None
+
+    def __init__(self, lock: ControlledLock) -> None:
+        self.action = lock.releasing
+        self.subject = lock
+        self.execute = lock.give
+        self.reads = 0
+        self.writes = lock.bit
 
 
 def _missed() -> bool:

@@ -7,7 +7,7 @@ from types import TracebackType
 from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.lock import ControlledLock
-from omni_ipc.testbed.operations import Operation, Owning
+from omni_ipc.testbed.operations import Owning
 
 
 class ControlledRegion:
@@ -18,16 +18,24 @@ class ControlledRegion:
     exit.
     """
 
-    __slots__ = ("_action", "_fields", "_kernel", "_lock")
+    __slots__ = ("_entrance", "_kernel", "_lock")
 
     def __init__(self, kernel: Kernel, action: str, lock: ControlledLock | None, fields: dict[str, Field]) -> None:
         self._kernel = kernel
-        self._action = action
         self._lock = lock
-        self._fields = fields
+        self._entrance = Entrance(action, lock, kernel.begin_region, extra=fields)
 
     def __enter__(self) -> bool:
-        return bool(self._kernel.perform(self._entrance()))
+        entrance = self._entrance if self._lock is None else self._through(self._lock)
+        return self._kernel.perform(entrance)  # type: ignore[no-any-return]
+
+    def _through(self, lock: ControlledLock) -> Entrance:
+        """Return the entrance that opens when the lock is free for the current task."""
+
+        def enter() -> bool:
+            return self._kernel.begin_region() and lock.enter()
+
+        return Entrance(self._entrance.action, lock, enter, lock.chance(), extra=self._entrance.extra)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
@@ -38,15 +46,6 @@ class ControlledRegion:
             kernel.fence()
             kernel.writes |= self._lock.bit
             self._lock.give()
-
-    def _entrance(self) -> Operation:
-        if self._lock is None:
-            return Entrance(self._action, None, self._enter, extra=self._fields)
-        return Entrance(self._action, self._lock, self._enter, self._lock.chance(), extra=self._fields)
-
-    def _enter(self) -> bool:
-        self._kernel.current.atomic += 1
-        return self._lock is None or self._lock.enter()
 
 
 class Entrance(Owning):

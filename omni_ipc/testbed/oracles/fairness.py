@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FIRST_LOOK = 1_000
 """Steps after which a run is looked at for the first time; then after twice as many, and so on."""
 MOST_FAIR_STEPS = 2_000
+_ROUND = 1_000  # so that runs that did not end are told in one sentence
 _WINDOW = 40  # steps that a look takes
 _EACH = 50  # looks at each state before some are left out
 
@@ -122,7 +123,8 @@ def look_closer(kernel: Kernel) -> None:
     """Decide what becomes of a run that has reached its limit, which may be one for a closer look only."""
     stage = getattr(kernel.enabled, "__self__", None)
     if isinstance(stage, Fairness):
-        kernel.curtailed.add(f"some schedules did not end within {kernel.limit:,} steps")
+        steps = kernel.limit - kernel.limit % _ROUND if kernel.limit > _ROUND else kernel.limit
+        kernel.curtailed.add(f"some schedules did not end within {steps:,} steps")
         kernel.pruned = True
         kernel.end()
     elif kernel.depth >= kernel.max_steps:

@@ -66,5 +66,10 @@ class _Muffler:
         for line in lines:
             self.write(line)
 
+    def close(self) -> None:
+        """Leave the stream open for the process that explores, unless that closes it."""
+        if running() is None:
+            self._stream.close()
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

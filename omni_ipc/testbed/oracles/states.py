@@ -101,7 +101,7 @@ def take_state(kernel: Kernel) -> State | None:
         for task in kernel.living:
             walk.task(task)
         walk.finish()
-    except (_Unknown, RecursionError):
+    except Exception:  # _Unknown, or of code under test that refuses to be looked at
         return None
     return State(kernel.clock.now, kernel.depth, frozenset(walk.hidden), tuple(walk.tokens))
 

@@ -10,6 +10,9 @@ from omni_ipc.testbed.operations import Operation
 from omni_ipc.testbed.standard.life import Life, census, identify
 from omni_ipc.testbed.tasks import Task
 
+_FRESH = dict(vars(threading.Thread(name="fresh", daemon=False)))
+"""What a thread holds that was just made: to make one for the main task of each run costs ten times as much."""
+
 
 def identify_current(kernel: Kernel) -> int:
     """Return the identifier of the current thread."""
@@ -37,11 +40,8 @@ def thread_of(kernel: Kernel, task: Task) -> threading.Thread:
         kind = threading._MainThread if task is kernel.tasks[0] else threading.Thread  # type: ignore[attr-defined]
         thread = threading.Thread.__new__(kind)
         name = "MainThread" if task is kernel.tasks[0] else task.name
-        threading.Thread.__init__(thread, name=name, daemon=task.daemon)
-        life = Life.__new__(Life)
-        life.kernel, life.thread, life.task, life.bit = kernel, thread, task, task.bit
-        life.identity = task.key, 0
-        thread._started = life
+        thread.__dict__ |= _FRESH | {"_name": name, "_daemonic": task.daemon}
+        thread._started = Life.of(task, kernel, thread)
         thread._ident = thread._native_id = identify(task)
         task.thread = thread
     result: threading.Thread = task.thread

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -21,19 +22,38 @@ class Life:
     """
 
     def __init__(self, kernel: Kernel, thread: threading.Thread) -> None:
-        self.thread = thread
+        self._thread = weakref.ref(thread)  # which has its life, and need not wait for the garbage collector
         self.task: Task | None = None
-        self.adopt(kernel)
+        self._belong(kernel)
         if kernel.keeps is not None:
             kernel.keeps.append(self)
+            self._kept = thread
 
     def adopt(self, kernel: Kernel) -> None:
         """Belong to a run, as something new."""
+        self._belong(kernel)
+        self.thread.__dict__.update(_ident=None, _is_stopped=False)
+
+    def _belong(self, kernel: Kernel) -> None:
         self.kernel = kernel
         maker, number = kernel.identify()
         self.identity = maker.key, number
         self.bit = kernel.identities[self.identity]
-        self.thread.__dict__.update(_ident=None, _is_stopped=False)
+
+    @property
+    def thread(self) -> threading.Thread:
+        """The thread object, while somebody has it."""
+        thread = self._thread()
+        assert thread is not None, "the thread object of a life in use is in use"
+        return thread
+
+    @classmethod
+    def of(cls, task: Task, kernel: Kernel, thread: threading.Thread) -> Life:
+        """Return the life of a thread object that was made up for a task."""
+        life = cls.__new__(cls)
+        life.kernel, life._thread, life.task, life.bit = kernel, weakref.ref(thread), task, task.bit
+        life.identity = task.key, 0
+        return life
 
     def is_set(self) -> bool:
         """Tell whether it was started; without a point, as its class asks before all that it does."""
@@ -77,7 +97,7 @@ def launch(kernel: Kernel, life: Life) -> None:
     if kernel.starting is not None:
         kernel.starting(*_given(thread))
     kernel.writes |= census(kernel)
-    kernel.launch(_unused(kernel, thread.name), _run, (life,))
+    kernel.launch(_unused(kernel, thread.name), _run, (life, thread))
 
 
 def _given(thread: Any) -> tuple[Any, ...]:
@@ -100,14 +120,14 @@ def _unused(kernel: Kernel, name: str) -> str:
     return next(f"{name}#{number}" for number in range(2, len(taken) + 2) if f"{name}#{number}" not in taken)
 
 
-def _run(life: Life) -> None:
+def _run(life: Life, thread: Any) -> None:
     """Be the body of a task that plays a thread."""
     life.task = life.kernel.current
     life.task.bit |= life.bit | census(life.kernel)
-    life.task.thread, life.task.daemon = life.thread, life.thread.daemon
-    life.thread._ident = life.thread._native_id = identify(life.task)  # type: ignore[attr-defined]
+    life.task.thread, life.task.daemon = thread, thread.daemon
+    thread._ident = thread._native_id = identify(life.task)
     try:
-        life.thread.run()
+        thread.run()
     except RunEnded:
         raise
     except BaseException as error:
@@ -117,6 +137,6 @@ def _run(life: Life) -> None:
             if isinstance(error, SystemExit):
                 return
             raise
-        threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, life.thread)))
+        threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
     finally:
-        life.thread._is_stopped = True  # type: ignore[attr-defined]
+        thread._is_stopped = True

@@ -80,7 +80,7 @@ def asks(frame: FrameType) -> bool:
 
 def is_of_collector(frame: FrameType) -> bool:
     """Tell whether a frame is a callback of the garbage collector, which comes in the middle of any task."""
-    return any(getattr(callback, "__code__", None) is frame.f_code for callback in gc.callbacks)
+    return bool(gc.callbacks) and any(getattr(callback, "__code__", None) is frame.f_code for callback in gc.callbacks)
 
 
 @functools.cache

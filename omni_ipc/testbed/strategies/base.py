@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from omni_ipc.records import Failure, Step
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """One run of a scenario, over.
 
     Args:
@@ -41,9 +41,9 @@ class Run:
     steps: tuple[Step, ...] = ()
     pending: tuple[tuple[int, Step], ...] = ()
     curtailed: frozenset[str] = frozenset()
-    births: dict[int, int] = dataclasses.field(default_factory=dict)
-    jumps: list[int] = dataclasses.field(default_factory=list)
-    waiting: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
+    births: dict[int, int] = {}
+    jumps: list[int] = []
+    waiting: list[tuple[int, int, int]] = []
 
 
 class Strategy:
@@ -99,7 +99,7 @@ class Strategy:
 
     def summary(self) -> str:
         """Say what was run, for a report: "all 4 orders of conflicting steps", "20 runs of POS, seed 7"."""
-        return f"{self.runs:,} schedules of {self.name}"
+        return f"{self.runs:,} schedule{'s' if self.runs != 1 else ''} of {self.name}"
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on, in plain values, between two runs."""

@@ -120,8 +120,10 @@ def require_same(before: Steps | None, run: Run, shared: int) -> Steps:
 
 def orders(runs: int, whole: int) -> str:
     """Say that all orders of conflicting steps were run."""
-    repeats = f" ({runs - whole:,} repeats were cut short)" if runs > whole else ""
-    return f"all {whole:,} orders of conflicting steps{repeats}"
+    cut = runs - whole
+    repeats = f" ({cut:,} {'repeats were' if cut > 1 else 'repeat was'} cut short)" if cut else ""
+    all_orders = "the only order" if whole == 1 else f"all {whole:,} orders"
+    return f"{all_orders} of conflicting steps{repeats}"
 
 
 def still_asleep(sleep: list[Slept], kernel: Kernel) -> list[Slept]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+MANY = 1e12
+"""As many as that, or more: beyond, an estimate is none."""
+
 
 def runs_left(runs: int, nodes: Iterable[tuple[int, int]]) -> float:
     """Estimate the leaves that have not been visited, as if those behind siblings were as many.
@@ -22,4 +25,9 @@ def runs_left(runs: int, nodes: Iterable[tuple[int, int]]) -> float:
         share += weight * (entered - 1) / known
         weight /= known
     share += weight
-    return runs * (1 - share) / share
+    return min(runs * (1 - share) / share, MANY) if share > 0 else MANY
+
+
+def told(left: float) -> str:
+    """Write how many there are about."""
+    return f"about {left:,.0f}" if left < MANY else f"over {MANY:,.0f}"

@@ -34,12 +34,13 @@ class Sampler(Strategy):
         self._seed = seed
         self._chance = random.Random(seed)
         self._random = self._chance.random
+        self._reseed = super(random.Random, self._chance).seed  # which while a guard is open costs nothing more
         self._most: int | None = None
 
     def next_prefix(self) -> Sequence[int] | None:
         if self._most is not None and self.runs >= self._most:
             return None
-        self._chance.seed(self._seed * _RUNS_OF_A_SEED + self.number)
+        self._reseed(self._seed * _RUNS_OF_A_SEED + self.number)
         self.number += self.stride
         self._begin()
         return ()

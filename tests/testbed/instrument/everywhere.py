@@ -64,10 +64,9 @@ class Everywhere(ast.NodeTransformer):
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
         wrapped = isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Load)
-        if self._inside and (wrapped or isinstance(node, (ast.Call, ast.BinOp, ast.Compare, ast.Await))):
-            if not (isinstance(node, ast.Name) and node.id in vars(builtins)):
-                return self._behind(node)
-        return node
+        is_builtin = isinstance(node, ast.Name) and node.id in vars(builtins)
+        is_operation = wrapped or isinstance(node, (ast.Call, ast.BinOp, ast.Compare, ast.Await))
+        return self._behind(node) if self._inside and is_operation and not is_builtin else node
 
     def _behind(self, node: Any) -> ast.expr:
         return ast.copy_location(ast.Call(ast.Name(POINT, ast.Load()), [node], []), node)

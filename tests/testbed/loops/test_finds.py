@@ -281,3 +281,26 @@ def test_a_timer_of_the_loop_races_with_the_result_if_timers_are_explored() -> N
     assert set(explore(scenario, strategy="random", runs=200).outcomes) == {"'answer'"}
     report = explore(scenario, strategy="random", runs=200, timers="explored")
     assert set(report.outcomes) == {"'answer'", "'timeout'"}, report.reason
+
+
+def test_turns_that_were_left_out_are_told() -> None:
+    """A loop that is always busy lets others go on once in a while; so not all orders were run, and it is said."""
+
+    def scenario() -> None:
+        flag: list[int] = []
+
+        async def poll() -> None:
+            while not flag:
+                await asyncio.sleep(0)
+
+        def run() -> None:
+            asyncio.run(poll())
+
+        poller = threading.Thread(target=run)
+        poller.start()
+        threading.Thread(target=lambda: flag.append(1)).start()
+        poller.join()
+
+    report = explore(scenario, runs=200, strategy="dpor")
+    assert report.verdict is Verdict.BOUNDED
+    assert "loops that were busy for 100 turns on end let all others go on first" in report.reason

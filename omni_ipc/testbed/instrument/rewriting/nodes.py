@@ -42,6 +42,8 @@ HOOKS = (
     "touch_named",  # (site, last argument, *other arguments) -> last argument
     "touch_packed",  # (site, function, *arguments, **keywords) -> all of it, to be called with nothing
     "touch_both",  # (site, left, right) -> left, right
+    "touch_grown",  # (site, obj, added) -> obj, added
+    "touch_added",  # (site, obj, added) -> added
     "touch_second",  # (site, right, left) -> right
     "touch_member",  # (site, obj, key) -> obj
     "touch_bound",  # (site, method) -> method

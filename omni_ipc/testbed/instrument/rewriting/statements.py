@@ -14,6 +14,7 @@ from omni_ipc.testbed.instrument.sites import Kind
 Loop = TypeVar("Loop", ast.For, ast.AsyncFor)
 Block = TypeVar("Block", ast.With, ast.AsyncWith)
 Statements = ast.stmt | list[ast.stmt]
+_GROWING = (ast.Add, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, ast.Mult)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -96,8 +97,15 @@ class Rewriter(Values):
             key, key_again = self._twice(target.slice)
             first = self._item(target, value, key, ast.Load())
             second = self._item(target, again, key_again, ast.Store())
-        grown = hook(in_place(node.op), first, self.value(node.value, "+"), at=node)
+        grown = self._grown(node, first)
         return ast.copy_location(ast.Assign([second], grown), node)
+
+    def _grown(self, node: ast.AugAssign, before: ast.expr) -> ast.expr:
+        """Rewrite what makes the new value; a container is the same as before, and has changed."""
+        if not isinstance(node.op, _GROWING):
+            return hook(in_place(node.op), before, self.visited(node.value), at=node)
+        pair = hook("touch_grown", self.call_site("+=", node), before, self.visited(node.value), at=node)
+        return hook(in_place(node.op), starred(pair), at=node)
 
     def _twice(self, node: ast.expr) -> tuple[ast.expr, ast.expr]:
         """Evaluate an expression once, for two uses."""
@@ -123,15 +131,15 @@ class Rewriter(Values):
     def _grow_local(self, node: ast.AugAssign) -> ast.stmt:
         """Rewrite ``x += y`` of a local variable: a container that others have, too, grows in place."""
         assert isinstance(node.target, ast.Name)
-        node.value = self.value(node.value, "+")
-        if isinstance(node.op, (ast.Add, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, ast.Mult)):
+        node.value = self.visited(node.value)
+        if isinstance(node.op, _GROWING):
             site = self.call_site("+=", node)
-            node.value = hook("touch_last", site, load(node.target.id, node), node.value, at=node.value)
+            node.value = hook("touch_added", site, load(node.target.id, node), node.value, at=node.value)
         return node
 
     def _grow_variable(self, node: ast.AugAssign, target: ast.Name) -> ast.stmt:
         before = self.visited(load(target.id, target))
-        grown = hook(in_place(node.op), before, self.value(node.value, "+"), at=node)
+        grown = self._grown(node, before)
         return ast.copy_location(ast.Assign([target], self.stored(target.id, grown)), node)
 
     def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:  # noqa: N802

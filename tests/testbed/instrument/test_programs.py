@@ -1,0 +1,164 @@
+"""What holds holds: no program comes to anything in reality that the engine, when all was run, says it does not."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+import pytest
+
+from omni_ipc.testbed import STRATEGIES
+from omni_ipc.testbed.runner import Runner
+from tests.testbed.instrument.drawn import PRELUDE, draw, written
+from tests.testbed.instrument.everywhere import Truth, sight
+from tests.testbed.instrument.hidden import PROGRAMS
+
+CHUNKS = 5
+PER_CHUNK = 20
+MOST_RUNS = 200  # programs that have more orders are left out
+SAMPLES = {"random": 15, "pct": 10, "delay-bounded": 30}
+SAMPLERS = ("random", "pos", "surw", "sampling")
+
+
+class Known:
+    """What the engine saw of a program."""
+
+    def __init__(self, module: ModuleType, strategy: str, *, runs: int = MOST_RUNS, everywhere: bool = False) -> None:
+        self.sights: set[str] = set()
+        with Runner(module.main) as runner:
+            assert runner.instrumentation is not None
+            if everywhere:
+                marked = runner.instrumentation.world.marked
+                marked[:] = b"\1" * len(marked)
+            self._search(runner, strategy, runs)
+            self.holds = self.exhausted and not runner.unseen()
+
+    def _search(self, runner: Runner, strategy: str, runs: int) -> None:
+        search, done = STRATEGIES[strategy](0), 0
+        search.allot(runs, None)
+        self.exhausted = True
+        self.curtailed = False
+        while (prefix := search.next_prefix()) is not None:
+            if done >= runs:
+                self.exhausted = False
+                break
+            run = runner.run(search, prefix)
+            done += 1
+            if runner.refine():
+                search = STRATEGIES[strategy](0)
+                search.allot(runs, None)
+                self.sights.clear()
+                continue
+            search.learn(run)
+            self.curtailed |= bool(run.curtailed)
+            if not run.pruned:
+                self.sights.add(sight(run))
+
+
+def truth(source: str, name: str, seed: int) -> set[str]:
+    """Let others run between any two operations, in schedules drawn at random."""
+    program = Truth(source, name)
+    found = [program.sights(STRATEGIES[strategy](seed), runs)[0] for strategy, runs in SAMPLES.items()]
+    return set().union(*found)
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_a_program_that_holds_hides_no_outcome(chunk: int, tmp_path: Path) -> None:
+    """Where all orders were run, schedules with points everywhere come to nothing else."""
+    assert compare(range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK), tmp_path) >= PER_CHUNK * 0.6
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_thousands_of_programs_that_hold_hide_no_outcome(tmp_path: Path) -> None:
+    """The same over 5,000 further programs."""
+    first = CHUNKS * PER_CHUNK
+    assert compare(range(first, first + 5_000), tmp_path) >= 3_000
+
+
+def compare(seeds: range, folder: Path) -> int:
+    """Hold what the engine says of programs against the truth, and count those that are small enough."""
+    compared = 0
+    for seed in seeds:
+        source, name = draw(seed), f"drawn_{seed}"
+        with written(source, name, folder) as module:
+            known = Known(module, "dpor")
+            if not known.holds:
+                continue
+            compared += 1
+            assert truth(source, name, seed) <= known.sights, (seed, source.removeprefix(PRELUDE))
+    return compared
+
+
+@pytest.mark.parametrize("strategy", ["depth-first", "portfolio"])
+def test_each_search_to_the_end_sees_the_same(strategy: str, tmp_path: Path) -> None:
+    """A reduced search, a search that is not reduced, and one with points at all sites come to the same outcomes."""
+    compared = 0
+    for seed in range(16):
+        with written(draw(seed), f"drawn_{seed}", tmp_path) as module:
+            known, other = Known(module, "dpor", runs=150), Known(module, strategy, runs=450)
+            every = Known(module, "dpor", runs=450, everywhere=True)
+            for found in (other, every):
+                if known.holds and found.holds:
+                    compared += 1
+                    assert found.sights == known.sights, (strategy, seed)
+    assert compared >= 8
+
+
+@pytest.mark.parametrize("strategy", SAMPLERS)
+def test_what_a_sampler_sees_is_possible(strategy: str, tmp_path: Path) -> None:
+    """Some schedules show a part of what all schedules show."""
+    for seed in range(6):
+        with written(draw(seed), f"drawn_{seed}", tmp_path) as module:
+            known = Known(module, "dpor")
+            assert not known.holds or Known(module, strategy, runs=30).sights <= known.sights, seed
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_what_hides_state_is_seen_through(source: str, tmp_path: Path) -> None:
+    """State that is reached in a way of its own; no outcome is missed, or it is said that not all was run."""
+    name = "hides_state"
+    with written(source, name, tmp_path) as module:
+        known = Known(module, "dpor", runs=2_000)
+        possible = truth(source, name, 1)
+        assert len(possible | known.sights) > 1
+        assert not known.holds or known.curtailed or possible <= known.sights
+
+
+def test_what_real_threads_come_to_is_possible(tmp_path: Path) -> None:
+    """Threads that are switched at every line come to nothing that the engine does not know."""
+    for seed in (1, 2, 7):
+        with written(draw(seed), f"drawn_{seed}", tmp_path) as module:
+            known = Known(module, "dpor")
+            if known.holds and all(seen.startswith("(") for seen in known.sights):
+                assert really(module) <= known.sights, seed
+
+
+def really(module: ModuleType, times: int = 2) -> set[str]:
+    """Run a program with real threads, as often switched as can be."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threading.settrace(_yield_at_each_line)
+    try:
+        return {repr(_run_and_wait(module)) for _ in range(times)}
+    finally:
+        threading.settrace(None)  # type: ignore[arg-type]
+        sys.setswitchinterval(before)
+
+
+def _run_and_wait(module: ModuleType) -> Any:
+    module.count, module.Box.total = 0, 0
+    if "total" in vars(module.Late):
+        del module.Late.total
+    value = module.main()
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(5)
+    return value
+
+
+def _yield_at_each_line(_frame: FrameType, _event: str, _arg: object) -> Any:
+    return _yield_at_each_line
