@@ -566,6 +566,19 @@ def test_ctrl_c_in_the_middle_leaves_nothing(
         ended = command.end()
     assert (ended.code, ended.out) == (3, "")
     assert ended.err == "omni-ipc: Interrupted: nothing was concluded, and nothing is left behind.\n"
+def test_ctrl_c_in_the_middle_of_jobs_lets_them_save(tmp_path: Path, mine: Path) -> None:
+    """Each has saved where it is, however soon; the sentence says so, and the same command goes on."""
+    words = "explore mine.py:endless --strategy sampling --runs 1000000 --jobs 2 --resume state"
+    with Command(*words.split(), cwd=tmp_path) as command:
+        command.interrupt_when((tmp_path / "started").exists)
+        ended = command.end()
+    assert (ended.code, ended.survivors) == (3, [])
+    assert ended.err.endswith(
+        "Interrupted: nothing was concluded. 'state' holds the exploration: the same command goes on with it.\n"
+    )
+    assert any((tmp_path / "state").iterdir())
+
+
     assert (ended.survivors, ended.litter) == ([], [])
     left = {path.name for path in set(tmp_path.rglob("*")) - before}
     assert {name for name in left if not name.startswith(("temporary.", "__pycache__", "mine."))} <= {"started"}
