@@ -429,12 +429,12 @@ def _named(scenario: str, defect: str | None) -> str:
 
 
 def _replay_command(trace: Trace, path: Path) -> str:
-    """Give the command that replays a trace on the code that it was found on."""
+    """Give the command that replays a trace on the code that it was found on; pytest's, if that is a test."""
+    if "::" in trace.scenario:
+        return shlex.join(["pytest", trace.scenario, "--omni-replay", str(path)])
     return shlex.join(["omni-ipc", "replay", str(path), *(["--defect", trace.defect] if trace.defect else [])])
 
 
-def _pair(text: str) -> tuple[str, str]:
-    old, equals, new = text.partition("=")
 @contextlib.contextmanager
 def _going_on(folder: Path | None) -> Iterator[None]:
     """Let an interrupt say that the exploration was saved, if it was."""
@@ -446,6 +446,8 @@ def _going_on(folder: Path | None) -> Iterator[None]:
         raise
 
 
+def _pair(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
     if not (old and equals and new):
         raise UsageError(f"'{text}' does not say which task has which name now. Write OLD=NEW.")
     return old, new
