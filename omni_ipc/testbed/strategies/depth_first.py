@@ -120,8 +120,9 @@ def require_same(before: Steps | None, run: Run, shared: int) -> Steps:
 
 def orders(runs: int, whole: int) -> str:
     """Say that all orders of conflicting steps were run."""
-    repeats = f" ({runs - whole:,} repeats were cut short)" if runs > whole else ""
-    return f"all {whole:,} orders of conflicting steps{repeats}"
+    cut = runs - whole
+    repeats = f" ({cut:,} repeat{'s were' if cut > 1 else ' was'} cut short)" if cut > 0 else ""
+    return f"{'the only order' if whole == 1 else f'all {whole:,} orders'} of conflicting steps{repeats}"
 
 
 def still_asleep(sleep: list[Slept], kernel: Kernel) -> list[Slept]:
