@@ -13,6 +13,7 @@ with OMNI_IPC_DEBUG=1. A command imports what it needs when it runs, so that eac
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import os
@@ -20,7 +21,7 @@ import shlex
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, NoReturn
@@ -205,7 +206,7 @@ def explore(
 
     out = Output(json)
     require_folder(save or saved.FOLDER)
-    with progress(f"exploring {scenario}") as show_progress:
+    with progress(f"exploring {scenario}") as show_progress, _going_on(resume):
         report = explore_scenario(
             scenario,
             defect=defect,
@@ -428,8 +429,21 @@ def _named(scenario: str, defect: str | None) -> str:
 
 
 def _replay_command(trace: Trace, path: Path) -> str:
-    """Give the command that replays a trace on the code that it was found on."""
+    """Give the command that replays a trace on the code that it was found on; pytest's, if that is a test."""
+    if "::" in trace.scenario:
+        return shlex.join(["pytest", trace.scenario, "--omni-replay", str(path)])
     return shlex.join(["omni-ipc", "replay", str(path), *(["--defect", trace.defect] if trace.defect else [])])
+
+
+@contextlib.contextmanager
+def _going_on(folder: Path | None) -> Iterator[None]:
+    """Let an interrupt say that the exploration was saved, if it was."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder is not None and any(folder.glob("exploration.*.json")):
+            raise KeyboardInterrupt(f"'{folder}' holds the exploration: the same command goes on with it.") from None
+        raise
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from omni_ipc import __version__, cli
@@ -248,6 +250,25 @@ def test_a_trace_is_shown(omni: Omni, trace: Path) -> None:
     assert "the last step of each task" in ran.out
     assert json.loads(Path("copy.json").read_text())["result"] == json.loads(trace.read_text())
     assert omni("show", trace, "--all").out.count("\n") >= ran.out.count("\n")
+
+
+def test_the_trace_of_a_test_is_replayed_by_pytest(omni: Omni, trace: Path) -> None:
+    """The command that is told is one that works, on the page as on the terminal."""
+    of_a_test = msgspec.structs.replace(Trace.load(trace), scenario="test_x.py::test_y[1]", defect=None)
+    of_a_test.save(Path("x.trace.json"))
+    command = "pytest 'test_x.py::test_y[1]' --omni-replay x.trace.json"
+    assert omni("show", "x.trace.json").out.endswith(f"replay it: {command}\n")
+    omni("show", "x.trace.json", "--html", "x.html")
+    assert command in html.unescape(Path("x.html").read_text())
+
+
+def test_a_file_without_its_function_is_told_what_to_write(omni: Omni, mine: Path) -> None:
+    """A file alone is no scenario; and of a file only its own functions are offered, not what it imports."""
+    assert omni("explore", "mine.py").err == (
+        "omni-ipc: 'mine.py' does not say which function of the file is to run. Give mine.py:FUNCTION.\n"
+    )
+    Path("imports.py").write_text("from threading import Thread\n\nclass Kept: ...\n\ndef one(): ...\n")
+    assert omni("explore", "imports.py:two").err.endswith("Known: one.\n")
 
 
 def test_models_are_checked_against_the_manifest(omni: Omni) -> None:
@@ -543,6 +564,19 @@ def test_a_bug_is_told_in_one_sentence_and_on_demand_with_its_traceback(
     assert ran.err.startswith("omni-ipc: A bug of omni-ipc ended this: ZeroDivisionError: division by zero (")
     monkeypatch.setenv("OMNI_IPC_DEBUG", "1")
     assert "Traceback (most recent call last)" in omni("show", trace).err
+
+
+def test_ctrl_c_in_the_middle_of_jobs_lets_them_save(tmp_path: Path, mine: Path) -> None:
+    """Each has saved where it is, however soon; the sentence says so, and the same command goes on."""
+    words = "explore mine.py:endless --strategy sampling --runs 1000000 --jobs 2 --resume state"
+    with Command(*words.split(), cwd=tmp_path) as command:
+        command.interrupt_when((tmp_path / "started").exists)
+        ended = command.end()
+    assert (ended.code, ended.survivors) == (3, [])
+    assert ended.err.endswith(
+        "Interrupted: nothing was concluded. 'state' holds the exploration: the same command goes on with it.\n"
+    )
+    assert any((tmp_path / "state").iterdir())
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,9 @@ def ending_of(error: BaseException) -> Ending:
     """
     match error:
         case KeyboardInterrupt():
-            return Ending(ExitCode.INCONCLUSIVE, "Interrupted: nothing was concluded, and nothing is left behind.")
+            kept = _first_line(error)
+            left = f". {kept}" if kept else ", and nothing is left behind."
+            return Ending(ExitCode.INCONCLUSIVE, f"Interrupted: nothing was concluded{left}")
         case UsageError():
             return Ending(ExitCode.USAGE, _first_line(error))
         case OmniError() if not isinstance(error, InternalError):

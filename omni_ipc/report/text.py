@@ -14,6 +14,7 @@ one column, and their names get another.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import indent
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -75,7 +76,7 @@ def tell(failure: Failure) -> Text:
     """Say what went wrong, and below it the details: who waits for what, tracebacks."""
     text = Text(str(msgspec.structs.replace(failure, message=cut(failure.message))), "bold red")
     for line in failure.details[:MOST_LINES]:
-        text.append(f"\n  {cut(line)}", "not bold default")
+        text.append("\n" + indent(cut(line), "  "), "not bold default")
     if (left_out := len(failure.details) - MOST_LINES) > 0:
         text.append(f"\n  … ({counted(left_out, 'more line')}, left out here; --json tells all)", "not bold dim")
     return text
@@ -190,7 +191,7 @@ def _legend(explanation: Explanation, rows: Sequence[Row | Gap]) -> list[Rendera
     parts = [f"{sign} {meaning}" for sign, meaning in _MARKS.items() if sign in used and sign != "▸"]
     left_out = sum(sum(row.counts.values()) for row in rows if isinstance(row, Gap))
     if left_out:
-        parts.append(f"{counted(left_out, 'step')} of {len(explanation.trace.steps):,} left out; --all shows them")
+        parts.append(f"{counted(left_out, 'step')} of {len(explanation.trace.steps):,} left out: show --all")
     return [Text("   ".join(parts), "dim")] if parts else []
 
 

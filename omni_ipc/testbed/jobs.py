@@ -10,6 +10,7 @@ nothing but its arguments: it imports the scenario by name.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import selectors
@@ -28,6 +29,7 @@ from omni_ipc.testbed.options import Options
 from omni_ipc.testbed.strategies import can_be_shared
 from omni_ipc.testbed.tally import Progress
 
+_PATIENCE_S = 10.0  # a run ends before a job saves
 INSIDE = "OMNI_IPC_JOB"  # set in the environment of a job, which starts no others
 
 
@@ -135,8 +137,22 @@ class _Crew:
             self._selector.register(process.stdout, selectors.EVENT_READ, self.jobs[-1])
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._selector.close()
+        try:
+            if kind is KeyboardInterrupt:
+                self._await_last_words()
+        finally:
+            self._end()
+
+    def _await_last_words(self) -> None:
+        """Let the jobs save where they are: the terminal's Ctrl-C has reached them, too; a second one ends this."""
+        until = perf_counter() + _PATIENCE_S
+        for job in self.jobs:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                job.process.wait(max(until - perf_counter(), 0.0))
+
+    def _end(self) -> None:
         for job in self.jobs:
             if job.process.poll() is None:
                 job.process.terminate()

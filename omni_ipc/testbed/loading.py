@@ -51,9 +51,14 @@ def load(target: str) -> Function:
             f"'{name}' is a method, and needs a {owner.__name__}. Give a function that makes one, and calls it."
         )
     if not callable(function):
-        functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        raise UnknownName(f"function in '{place}' called", name, functions)
+        raise UnknownName(f"function in '{place}' called", name, _scenarios(module))
     return function  # type: ignore[no-any-return]
+
+
+def _scenarios(module: ModuleType) -> list[str]:
+    """Name the functions that a module has of its own."""
+    own = {key: value for key, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
+    return [key for key, value in own.items() if not isinstance(value, type) and not key.startswith("_")]
 
 
 def name_of(function: object) -> str:

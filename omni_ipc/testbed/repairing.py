@@ -180,7 +180,7 @@ def _repairs(trace: Trace, run: Run, alignment: Alignment, grain: Grain) -> Iter
         yield f"task '{old}' is called '{new}' now"
     yield from _told([str(step) for k, step in enumerate(trace.steps) if k not in alignment.matched], "gone: skipped")
     yield from _told(
-        [f"{step}{f' at {step.where}' if step.where else ''}" for step in _new(run, alignment)], "new: run"
+        [f"{step}{f' at {step.where}' if step.where else ''}" for step in _new(run, alignment)], "new: ran"
     )
     if grain is Grain.NUMBERS:
         yield "objects are numbered otherwise now: steps were matched by the rest of their fields"

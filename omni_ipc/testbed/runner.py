@@ -62,6 +62,7 @@ class Runner:
         self._max_steps = max_steps
         self._memory = memory
         self._faults = tuple(faults)
+        self._met: set[str] = set()
         self._pool = Pool()
         self.identities = Identities()
         self.identities.distinctions |= DISTINCTIONS.intersection(points)
@@ -128,6 +129,8 @@ class Runner:
         kernel.close()
         rt.close()
         self._guard.kernel = None
+        if isinstance(kernel, FaultingKernel):
+            self._met |= kernel.met
         if self.instrumentation is not None:
             self.instrumentation.end(kernel)
         if kernel.escape is not None:
@@ -183,6 +186,10 @@ class Runner:
         """Name modules of packages that are not instrumented, and why, a sentence each."""
         found = {} if self.instrumentation is None else self.instrumentation.left_out
         return tuple(f"'{name}' is not instrumented: {why}" for name, why in found.items())
+
+    def unmet(self) -> tuple[str, ...]:
+        """Name the faults whose target no run has had."""
+        return tuple(name for name in map(str, self._faults) if ":" in name and name not in self._met)
 
     def unseen(self) -> tuple[str, ...]:
         """Name functions that work on what tasks share, and cannot be instrumented."""

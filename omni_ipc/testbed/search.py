@@ -23,6 +23,10 @@ _PROGRESS_EVERY_S = 0.2
 _ALONE = (
     "Only one task ran, so there was nothing to interleave. Let the scenario start threads, or tasks of its runtime."
 )
+_IN_VAIN = (
+    "{fault} was never possible: there was nothing of that name in any schedule. Names are those that traces tell; "
+    "threads have theirs by name=."
+)
 
 
 class Search:
@@ -177,6 +181,11 @@ class Search:
         alone = self.tally.most_tasks == 1 and self.tally.schedules > 0
         return (_ALONE,) * alone + self._muted.told() + self._leftovers.told() + self.runner.left_out()
 
+    def _in_vain(self) -> tuple[str, ...]:
+        """Say which faults could not happen, if all that was run was run by this process."""
+        is_whole = self.tally.schedules > 0 and not self.tally.earlier_s
+        return tuple(_IN_VAIN.format(fault=fault) for fault in self.runner.unmet() if is_whole)
+
     def _trace(self, order: Sequence[int]) -> Trace:
         run = self.runner.record(order)
         return trace_of(
@@ -204,7 +213,7 @@ class Search:
             traces=self.tally.traces(self.strategy),
             seconds=seconds,
             outcomes=tuple(sorted(self.tally.outcomes)),
-            notes=self._notes(),
+            notes=self._notes() + (() if verdict is Verdict.VIOLATED else self._in_vain()),
             failure=None if trace is None else trace.failure,
             trace=trace,
             memory=self._subject.memory,

@@ -68,6 +68,8 @@ def resolve(name: str, defect: str | None) -> tuple[Function, tuple[str, ...]]:
                 f"'{name}' is a function of yours; --defect is for the scenarios of the table. Leave it out."
             )
         return load(name), ()
+    if name.endswith(".py"):
+        raise UsageError(f"'{name}' does not say which function of the file is to run. Give {name}:FUNCTION.")
     scenario = scenarios.find(name)
     parts = scenario.parts(defect)
     return lambda rt: scenario.world(rt, parts).run(), scenario.transparent

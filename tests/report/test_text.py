@@ -21,7 +21,7 @@ from omni_ipc.records import (
     Wait,
     Why,
 )
-from omni_ipc.report.text import heading, render
+from omni_ipc.report.text import heading, render, tell
 from omni_ipc.testbed.explain import explain
 
 RACE = Trace(
@@ -93,7 +93,7 @@ EXPLAINED = """\
       │                              │ till.total := 2              │ with field.write
 ✗ ▸ 5 │ field.write field=till.total │                              │ 'bob' has ended
       │ till.total := 1              │                              │
-◆ the other way round, it did not fail   ✗ here it failed   2 steps of 5 left out; --all shows them
+◆ the other way round, it did not fail   ✗ here it failed   2 steps of 5 left out: show --all
 """
 
 IN_LANES = """\
@@ -128,6 +128,12 @@ NARROW = """\
 ✗ 4 │ pump     │ queue.get
 ✗ here it failed
 """
+
+
+def test_the_lines_of_a_traceback_keep_their_distance_from_the_margin() -> None:
+    """A line of code stands further in than the line that says where it is."""
+    failure = Failure(FailureKind.EXCEPTION, "boom", details=('  File "a.py", line 1, in f\n    f()',))
+    assert tell(failure).plain == 'exception: boom\n    File "a.py", line 1, in f\n      f()'
 
 
 def test_a_trace_is_drawn_with_one_column_a_task() -> None:
@@ -218,7 +224,7 @@ def test_of_a_long_trace_the_regions_and_last_steps_are_shown() -> None:
         "▸ 31 │ queue.get  │\n"
         "▸ 32 │            │ Right.End\n"
         "  33 │            │ lock.acquire\n"
-        "29 steps of 33 left out; --all shows them\n"
+        "29 steps of 33 left out: show --all\n"
         "\n"
     )
     assert _drawn(trace, width=60, full=True).count("queue.get") == len(between)
@@ -245,7 +251,7 @@ def test_a_task_that_polls_is_shown_once() -> None:
         "  3 │            │ Bell.Park\n"
         "  … │            │ 58 steps\n"
         " 62 │            │ Reader.Leave\n"
-        "58 steps of 62 left out; --all shows them\n"
+        "58 steps of 62 left out: show --all\n"
         "\n"
     )
 

@@ -30,6 +30,33 @@ def held(scenario: Callable[..., object], *faults: Fault) -> Report:
     return report
 
 
+@pytest.mark.parametrize(
+    ("there", "misspelt"),
+    [
+        (Kill("worker", 2), Kill("wroker", 2)),
+        (Cancel("future3"), Cancel("future33")),
+        (LateMessage("queue2"), LateMessage("queue22")),
+        (Hook("full"), Hook("ful")),
+    ],
+)
+def test_a_fault_of_a_name_that_nothing_has_is_told(there: Fault, misspelt: Fault) -> None:
+    """What holds in spite of it holds without it: so the report says that it was never possible."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        rt.lock()
+        box, _ = rt.queue(), rt.future()
+
+        def work() -> None:
+            rt.fault("full")
+            box.put(1)
+
+        rt.spawn(work, name="worker").join()
+
+    assert not [note for note in held(scenario, there).notes if "never possible" in note]
+    (note,) = held(scenario, misspelt).notes
+    assert note.startswith(f"{misspelt} was never possible: there was nothing of that name in any schedule.")
+
+
 def test_who_waits_for_a_lock_of_a_process_that_was_killed_is_told_who_took_it_along() -> None:
     """Its lock stays locked, and no `finally` gives it back: a death that nobody looks for is a lost wake-up."""
 

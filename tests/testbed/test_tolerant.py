@@ -192,7 +192,7 @@ def test_another_lock_is_let_run(trace: Trace) -> None:
     assert replay(with_another_lock, trace).diverged is not None
     result = tolerant(with_another_lock, trace)
     check_found_again(result)
-    (new,) = [repair for repair in result.repairs if repair.startswith("new: run ")]
+    (new,) = [repair for repair in result.repairs if repair.startswith("new: ran ")]
     assert "alice: lock.release(lock=lock1) at test_tolerant.py:" in new
 
 

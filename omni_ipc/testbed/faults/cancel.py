@@ -54,6 +54,8 @@ class Cancel:
 
         def adopt(made: object) -> None:
             if isinstance(made, Cancellable):
+                if self.target in ("", made.name):
+                    kernel.met.add(str(self))
                 name = self.target or made.name
                 kernel.add_fault(
                     f"cancel({name})",

@@ -26,7 +26,10 @@ class Hook:
 
         def asks(task: Task) -> bool:
             asking = task.pending
-            return isinstance(asking, Asking) and asking.name == self.name and not (task.ended or asking.happens)
+            if not isinstance(asking, Asking) or asking.name != self.name:
+                return False
+            kernel.met.add(str(self))
+            return not (task.ended or asking.happens)
 
         def strike(task: Task) -> None:
             assert isinstance(task.pending, Asking)

@@ -40,6 +40,7 @@ class FaultingKernel(Kernel):
         on_launch: called with each new task before its first step.
         on_made: called with each new object that announces itself.
         hooks: names of the faults that code may ask for.
+        met: faults with a target that was there, as ``str()`` writes them.
     """
 
     def __init__(self, chooser: Chooser, *, faults: Sequence[Fault] = (), **options: Any) -> None:
@@ -51,6 +52,7 @@ class FaultingKernel(Kernel):
         self.on_launch: list[Callable[[Task], object]] = []
         self.on_made: list[Callable[[Any], object]] = []
         self.hooks: set[str] = set()
+        self.met: set[str] = set()
         self._early_limit = ""
         self._killed: list[Task] = []
         for fault in faults:

@@ -47,6 +47,7 @@ class Kill:
                 group.add(task)
             if task.group is not group:
                 return
+            kernel.met.add(str(self))
             task.life = group.bit
             if first:
                 first = False

@@ -35,7 +35,10 @@ class LateMessage:
             operation = task.pending
             if operation is None or not operation.action.endswith(".put") or not task.ready():
                 return False
-            return operation.enabled() and self.target in ("", *operation.fields().values())
+            if self.target not in ("", *operation.fields().values()):
+                return False
+            kernel.met.add(str(self))
+            return operation.enabled()
 
         def take_over(task: Task) -> None:
             put = task.pending

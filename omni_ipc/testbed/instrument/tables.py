@@ -97,8 +97,8 @@ BY_NAME = dict.fromkeys(("getattr", "hasattr", "vars", "dir"), False)
 BY_NAME |= dict.fromkeys(("setattr", "delattr", "next"), True)
 """Functions that use an attribute by its name, or all of them, or take a step; and whether they change anything."""
 
-TOOLS = ("threading", "queue", "concurrent.futures", "asyncio", "contextvars")
-"""Modules that pass things on unseen."""
+TOOLS = ("threading", "queue", "concurrent.futures", "asyncio", "contextvars", "omni_ipc.testbed")
+"""Modules that pass things on unseen; what stands for them under control, such as the event loop, tells by itself."""
 
 _STATELESS = ("abc", "typing", "contextlib", "logging", "enum", "_thread", "warnings", "dataclasses")
 _STREAMS = "omni_ipc.testbed.oracles"  # what stands for standard output while it is muted

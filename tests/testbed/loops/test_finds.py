@@ -71,6 +71,25 @@ def test_a_callback_from_a_thread_that_wakes_nobody_is_found() -> None:
     holds(_woken_by(lambda loop, event: loop.call_soon_threadsafe(event.set)))
 
 
+def test_threads_that_hand_the_same_loop_callbacks_are_under_control() -> None:
+    """What they call on the loop is the testbed's own, and tells by itself: it makes nothing inconclusive."""
+
+    async def main() -> list[int]:
+        loop, got = asyncio.get_running_loop(), asyncio.Queue[int]()
+
+        def feed(number: int) -> None:
+            if not loop.is_closed() and loop.time() >= 0:
+                loop.call_soon_threadsafe(got.put_nowait, number)
+
+        threads = [in_thread(feed, number) for number in range(2)]
+        numbers = [await got.get() for _ in threads]
+        for thread in threads:
+            thread.join()
+        return numbers
+
+    assert holds(lambda: asyncio.run(main())).outcomes == ("[0, 1]", "[1, 0]")
+
+
 def test_an_event_of_the_loop_that_a_thread_sets_is_found() -> None:
     """`asyncio.Event` is not for threads, whether or not somebody waits already."""
     found(_woken_by(lambda _loop, event: event.set()), FailureKind.LOST_WAKEUP, "Event.wait")
