@@ -26,6 +26,8 @@ from omni_ipc.transport.stock import Stock
 
 POISON = 0xDB
 
+_FOREVER_S = 1e6  # a lock refuses more than it can count, and infinity
+
 
 class Slab:
     """One process's slab, for any number of its threads."""
@@ -111,7 +113,7 @@ class Slab:
         if loan is not None:
             return loan
         deadline = self._rt.now() + timeout
-        if self._waiting.acquire(timeout=max(timeout, 0.0)):
+        if self._waiting.acquire(timeout=min(max(timeout, 0.0), _FOREVER_S)):
             try:
                 if (loan := self._await(nbytes, deadline)) is not None:
                     return loan

@@ -23,7 +23,7 @@ def explored(
     scenario: Callable[[Runtime], object], memory: MemoryOrder, *, transparent: Sequence[str] = FINE
 ) -> Report:
     """Explore every order of accesses; all that tasks share lies in words."""
-    return explore(scenario, memory=memory, transparent=transparent, declared=True)
+    return explore(scenario, strategy="depth-first", memory=memory, transparent=transparent, declared=True)
 
 
 def new_lane(rt: Runtime, name: str = "out") -> Lane:
