@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from omni_ipc.errors import Inconclusive
@@ -23,11 +24,17 @@ def describe_error(task: Task, error: BaseException) -> Failure:
     shown = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame.filename)]
     return Failure(
         kind=FailureKind.EXCEPTION,
-        message=say_error(error),
+        message=say_error(error) + _claim(error, shown),
         task=task.name,
         where=locate_error(error.__traceback__),
         details=tuple(line.rstrip() for line in traceback.format_list(shown)),
     )
+
+
+def _claim(error: BaseException, frames: Sequence[traceback.FrameSummary]) -> str:
+    """Give the statement of an assertion that failed without words of its own."""
+    statement = frames[-1].line if frames and isinstance(error, AssertionError) and not error.args else None
+    return f": {statement}" if statement and statement.startswith("assert ") else ""
 
 
 def find_cycle(task: Task) -> Failure | None:

@@ -221,3 +221,16 @@ def test_objects_of_a_run_that_is_over_do_not_wait() -> None:
     locks[0].release()
     assert locks[0].acquire(blocking=False)
     assert greenlet.getcurrent().parent is None
+
+
+def test_an_assertion_without_words_is_told_by_its_statement() -> None:
+    """Its type alone would say nothing; one with words keeps them."""
+
+    def silent() -> None:
+        assert len("ab") > 2
+
+    def told() -> None:
+        assert len("ab") > 2, "too short"
+
+    messages = [failure.message for scenario in (silent, told) if (failure := explore(scenario).failure)]
+    assert messages == ['AssertionError: assert len("ab") > 2', "AssertionError: too short"]
