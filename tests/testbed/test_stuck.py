@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from omni_ipc.errors import UsageError
 from omni_ipc.records import FailureKind, Verdict
 from omni_ipc.testbed import ControlledRuntime, explore
 from tests.testbed.kernels import and_join, found, philosophers
@@ -371,10 +372,16 @@ def _with_asynchronous_task(rt: ControlledRuntime) -> None:
     rt.spawn(_asynchronous, rt, name="task").join()
 
 
-@pytest.mark.parametrize("scenario", [_asynchronous, _yielding, _with_asynchronous_task])
-def test_what_only_looks_like_a_function_that_ran_is_refused(scenario: Callable[[ControlledRuntime], object]) -> None:
-    """A coroutine or a generator has not run its body: that is told, and never "holds"."""
-    report = explore(scenario)
+@pytest.mark.parametrize("scenario", [_asynchronous, _yielding])
+def test_what_only_looks_like_a_scenario_is_refused(scenario: Callable[[ControlledRuntime], object]) -> None:
+    """A call of a coroutine function or a generator function does not run its body."""
+    with pytest.raises(UsageError, match="calling it does not run its body"):
+        explore(scenario)
+
+
+def test_a_task_that_only_looks_like_one_that_ran_has_failed() -> None:
+    """That is told, and never "holds"."""
+    report = explore(_with_asynchronous_task)
     assert report.verdict is Verdict.VIOLATED
     assert report.failure is not None
     assert "its body was never run" in report.failure.message

@@ -19,6 +19,7 @@ import dis
 import enum
 import functools
 import random
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from types import (
@@ -236,6 +237,7 @@ _LOOKS: dict[type, Callable[[Any], list[object]]] = {
     functools.partial: lambda value: [value.func, *value.args, *value.keywords.values()],
     GeneratorType: _of_suspended,
     CoroutineType: _of_suspended,
+    weakref.ref: lambda value: [value()],
     random.Random: lambda value: [hash(value.getstate())],
     BuiltinFunctionType: lambda value: [value.__name__, value.__self__],
     BaseException: lambda value: list(value.args),
