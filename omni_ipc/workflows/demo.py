@@ -115,6 +115,13 @@ class Shown(msgspec.Struct, frozen=True):
     reference: tuple[bool, str]
 
 
+_HARMS = {
+    "did not come within 1 s": "stranded after 1 s",
+    "are published behind the header": "torn, and told at once",  # two records of different lengths in one place
+}
+"""By a part of its message, what a defect does to real processes."""
+
+
 def cell_of(race: str, stage: Stage, show: Callable[[], Shown]) -> Cell:
     """Carry out one stage, and judge it: the defect must show, and the reference must not."""
     try:
@@ -219,10 +226,11 @@ class _Race:
             run_on_processes(self._scenario, parts, trace.steps, device=bench.device, host=bench.host)
             for parts in (self._defect.parts, Parts())
         )
-        stranded = bad.failure is not None and "did not come within 1 s" in bad.failure.message
+        message = "" if bad.failure is None else bad.failure.message
+        harm = next((harm for sign, harm in _HARMS.items() if sign in message), None)
         return Shown(
-            brief="stranded after 1 s; reference delivers all",
-            defect=(bad.conducted.whole and stranded, _tell_run(bad)),
+            brief=f"{harm}; reference delivers all",
+            defect=(bad.conducted.whole and harm is not None, _tell_run(bad)),
             reference=(good.failure is None, _tell_run(good)),
         )
 
