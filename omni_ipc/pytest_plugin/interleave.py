@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from omni_ipc.errors import OmniError, UnknownName, UsageError
-from omni_ipc.pytest_plugin.summary import REPLAY, VERDICT
+from omni_ipc.pytest_plugin.summary import NOTE, REPLAY, VERDICT
 from omni_ipc.records import Report, Trace, Verdict
 from omni_ipc.report.plain import Neutral
 from omni_ipc.report.text import render
@@ -82,6 +82,7 @@ def _explore(item: pytest.Function, scenario: Callable[[], object], options: dic
     first = saved.for_scenario(item.nodeid, memory=memory, folder=folder)
     report = explore(scenario, name=item.nodeid, faults=faults, first=first, **options)
     item.user_properties.append((VERDICT, f"{report.verdict}: {report.reason}"))
+    item.user_properties += [(NOTE, note) for note in report.notes]
     if report.verdict is Verdict.VIOLATED:
         return _violated(item, report, folder)
     if report.verdict is Verdict.INCONCLUSIVE:
@@ -96,7 +97,9 @@ def _violated(item: pytest.Function, report: Report, folder: Path) -> str:
         return report.reason
     path = saved.save(report.trace, folder)
     shown = path.relative_to(item.config.rootpath)
-    item.user_properties.append((REPLAY, shlex.join(["pytest", item.nodeid, "--omni-replay", str(shown)])))
+    page = f"{path.name.removesuffix('.trace.json')}.html"
+    commands = (["pytest", item.nodeid, "--omni-replay", str(shown)], ["omni-ipc", "show", str(shown), "--html", page])
+    item.user_properties += [(REPLAY, shlex.join(command)) for command in commands]
     return f"{report.reason}\n\n{_told(report.trace)}"
 
 

@@ -96,6 +96,7 @@ def test_a_race_is_found_and_all_else_passes(folder: Path) -> None:
     assert (ended.code, ended.counts) == (1, {"passed": 6, "failed": 1}), ended.text
     assert "an update was lost" in ended.text
     assert re.search(r"test_sampled: 3 runs of ", ended.text)
+    assert re.search(r"^omni-ipc show \.omni_ipc/\S+\.trace\.json --html \S+\.html$", ended.text, re.MULTILINE)
     command = next(line for line in ended.text.splitlines() if line.startswith("pytest "))
     words = shlex.split(command)[1:]
     assert words[:2] == ["test_races.py::test_lost", "--omni-replay"]
@@ -220,3 +221,13 @@ def test_a_marked_test_that_would_only_be_run_once_is_refused(tmp_path: Path) ->
     ended = session(tmp_path)
     assert ended.code == 4
     assert "test_old.py::TestOld::test_it is a method of a unittest.TestCase, which is run once" in ended.text
+
+
+def test_a_test_without_concurrency_is_told(tmp_path: Path) -> None:
+    """It passes, and whoever marked it learns that there was nothing to interleave."""
+    (tmp_path / "test_x.py").write_text(
+        "import pytest\n\n@pytest.mark.interleave\ndef test_x():\n    assert 1 + 1 == 2\n"
+    )
+    ended = session(tmp_path, "-p", "no:cacheprovider")
+    assert ended.counts == {"passed": 1}, ended.text
+    assert "test_x.py::test_x: Only one task ran" in ended.text
