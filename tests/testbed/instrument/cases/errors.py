@@ -98,6 +98,7 @@ def deep_in_calls() -> object:
 
 def no_such_method() -> object:
     items: Any = deque([1])
+    items.append(2)
     return items.push(
         items.popleft(),
     )
