@@ -38,7 +38,8 @@ ORDERS = {
 
 PENDING = {
     "late_split_map": r"'b/1' did not come within 1 s. Pending: waiting \d \[b/1(, b/2)?\], cached 0, unsplit 1 \[b\]",
-    "dual_writers": r"Lane 'worker.main', record 0, length: \d+ bytes, and \d+ are published behind the header",
+    "dual_writers": r"'b/1' did not come within 1 s. Pending: waiting 1 \[b/1\], cached 0, unsplit 1 \[b\], rpcs"
+    r"|Lane 'worker.main', record 0, length: \d+ bytes, and \d+ are published behind the header",  # or so
     "unpack_outside_lock": r"'a' did not come within 1 s. Pending: waiting 1 \[a\], cached 1 \[a\], unsplit 0, rpcs 0",
 }
 
