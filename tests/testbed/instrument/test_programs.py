@@ -73,10 +73,10 @@ def test_a_program_that_holds_hides_no_outcome(chunk: int, tmp_path: Path) -> No
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_thousands_of_programs_that_hold_hide_no_outcome(tmp_path: Path) -> None:
-    """The same over 5,000 further programs."""
+def test_many_programs_that_hold_hide_no_outcome(tmp_path: Path) -> None:
+    """The same over 1,500 further programs."""
     first = CHUNKS * PER_CHUNK
-    assert compare(range(first, first + 5_000), tmp_path) >= 3_000
+    assert compare(range(first, first + 1_500), tmp_path) >= 900
 
 
 def compare(seeds: range, folder: Path) -> int:
