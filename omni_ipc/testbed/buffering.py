@@ -29,7 +29,7 @@ from typing import Any
 from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed.faults.kernel import FaultingKernel
 from omni_ipc.testbed.kernel import Chooser
-from omni_ipc.testbed.operations import Operation, always
+from omni_ipc.testbed.operations import Operation, always, nothing
 from omni_ipc.testbed.tasks import RunEnded, Task
 from omni_ipc.testbed.where import locate_here
 
@@ -72,7 +72,7 @@ class Drain(Task):
     __slots__ = ("owner", "stores")
 
     def __init__(self, owner: Task, index: int, key: int, may_leave: Callable[[Task, Store], bool]) -> None:
-        super().__init__(f"{owner.name}'s stores", index, key, _nothing, ())
+        super().__init__(f"{owner.name}'s stores", index, key, nothing, ())
         self.owner = owner
         self.stores: deque[Store] = deque()
         self.ready = lambda: bool(self.stores) and may_leave(owner, self.stores[0])
@@ -155,7 +155,7 @@ class BufferingKernel(FaultingKernel):
     def leave(self, task: Task) -> Callable[[], object]:
         if task in self._stores and not self.over:
             with contextlib.suppress(RunEnded):
-                self._point(task, Operation("task.exit", None, _nothing), always)
+                self._point(task, Operation("task.exit", None, nothing), always)
         return super().leave(task)
 
     def close(self) -> None:
@@ -205,7 +205,3 @@ class BufferingKernel(FaultingKernel):
     def _arrive(self, store: Store) -> None:
         store.target[:] = store.data
         self.writes |= store.flush.writes
-
-
-def _nothing() -> None:
-    return None

@@ -28,7 +28,7 @@ from omni_ipc.testbed.failures import (
     unrepeatable,
 )
 from omni_ipc.testbed.identity import Identities
-from omni_ipc.testbed.operations import Operation, Subject, always, never
+from omni_ipc.testbed.operations import Operation, Subject, always, never, nothing
 from omni_ipc.testbed.oracles.fairness import FIRST_LOOK, Recurrence, look_closer
 from omni_ipc.testbed.tasks import BodyNotRun, Group, Pool, RunEnded, Task
 
@@ -119,7 +119,7 @@ class Kernel:
         self.tasks: list[Task] = []
         self.living: list[Task] = []
         self.unjoined = -1
-        self.outside = Task("outside", -1, 0, _nothing, ())
+        self.outside = Task("outside", -1, 0, nothing, ())
         self.outside.atomic = 1
         self.outside.switch = getcurrent().switch
         self.current = self.last = self.outside
@@ -449,7 +449,7 @@ class Kernel:
         for task in self.tasks:  # in no circle with the kernel, they need not wait for the garbage collector
             task.pending = task.carrier = task.thread = None
             task.ready = always
-            task.fn, task.args = _nothing, ()
+            task.fn, task.args = nothing, ()
 
     def retire(self, busy: Callable[[], bool]) -> None:
         """Refuse what tasks of later runs ask of the objects of the run.
@@ -463,7 +463,3 @@ class Kernel:
     def _is_kept(self) -> bool:
         """Tell whether an object of the run is used in a later one; a generator that is collected is no use."""
         return self._busy is not None and self._busy() and sys.exc_info()[0] is not GeneratorExit
-
-
-def _nothing() -> None:
-    return None

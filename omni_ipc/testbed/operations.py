@@ -37,6 +37,11 @@ def never() -> bool:
     return False
 
 
+def nothing() -> Any:
+    """Do nothing: the turn itself was all that the operation is about."""
+    return None
+
+
 def unlimited() -> Any:
     """Stand for what an operation without a time limit does when that has passed."""
     raise AssertionError("an operation without a time limit has timed out")

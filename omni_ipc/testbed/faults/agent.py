@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from omni_ipc.records import Field
-from omni_ipc.testbed.operations import Operation
+from omni_ipc.testbed.operations import Operation, nothing
 from omni_ipc.testbed.tasks import Task
 
 
@@ -46,11 +46,7 @@ class Agent(Task):
         act: Callable[[], object],
         fields: Mapping[str, Field] | None = None,
     ) -> None:
-        super().__init__(name, index, key, _nothing, ())
-        self.pending = Operation(action, None, _nothing, extra=fields)
+        super().__init__(name, index, key, nothing, ())
+        self.pending = Operation(action, None, nothing, extra=fields)
         self.ready = possible
         self.act = act
-
-
-def _nothing() -> None:
-    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from omni_ipc.testbed.faults.kernel import FaultingKernel
-from omni_ipc.testbed.operations import Operation, always
+from omni_ipc.testbed.operations import Operation, always, nothing
 from omni_ipc.testbed.tasks import Task
 
 
@@ -45,7 +45,7 @@ class LateMessage:
             assert put is not None
             kernel.writes |= put.writes
             delivery = Operation(put.action, put.subject, put.execute, put.enabled)
-            put.execute, put.enabled, task.ready = _nothing, always, always
+            put.execute, put.enabled, task.ready = nothing, always, always
             kernel.launch_beside(f"message of {task.name}", lambda: kernel.perform(delivery), key=task.key)
 
         kernel.on_launch.append(
@@ -58,7 +58,3 @@ class LateMessage:
                 key=task.key,
             )
         )
-
-
-def _nothing() -> None:
-    return None

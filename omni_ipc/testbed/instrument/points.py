@@ -15,7 +15,7 @@ from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 from omni_ipc.testbed.instrument.tables import Effect
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.operations import Operation, always
+from omni_ipc.testbed.operations import Operation, always, nothing
 from omni_ipc.testbed.tasks import Task
 
 _SHAPE, _ANY = "shape", "any item"
@@ -56,7 +56,7 @@ class Access(Operation):
     __slots__ = ("location",)
 
     def __init__(self, location: Location, verb: str, reads: int, writes: int) -> None:
-        super().__init__(f"{location.noun}.{verb}", location, _nothing, always)
+        super().__init__(f"{location.noun}.{verb}", location, nothing, always)
         self.location = location
         self.reads, self.writes = reads, writes
 
@@ -278,7 +278,3 @@ def _has(container: Any, key: Any) -> bool | None:
             return None
         return bool(-len(container) <= key < len(container))
     return set.__contains__(container, key) if isinstance(container, set) and is_plain(key) else None
-
-
-def _nothing() -> None:
-    return None

@@ -27,7 +27,7 @@ from omni_ipc.testbed.loops.registry import discard
 from omni_ipc.testbed.loops.subject import post
 from omni_ipc.testbed.loops.turning import TurningLoop
 from omni_ipc.testbed.loops.weak import WeakList
-from omni_ipc.testbed.operations import Operation, Reading
+from omni_ipc.testbed.operations import Operation, Reading, nothing
 from omni_ipc.testbed.standard import clock
 from omni_ipc.testbed.tasks import RunEnded
 
@@ -67,7 +67,7 @@ class ControlledLoop(TurningLoop):
     def close(self) -> None:
         kernel, subject = self.kernel, self.subject
         if not self._closed and len(kernel.living) > 1:
-            kernel.perform(Operation("loop.close", subject, _nothing))
+            kernel.perform(Operation("loop.close", subject, nothing))
         kernel.writes |= subject.life | subject.queue
         super().close()
         self.timers.clear()
@@ -165,7 +165,7 @@ class ControlledLoop(TurningLoop):
         if self.home is None and kernel.current is self.maker:
             kernel.writes |= self.subject.bit
         else:
-            kernel.perform((Reading if reading else Operation)(f"asyncio.{action}", self.subject, _nothing))
+            kernel.perform((Reading if reading else Operation)(f"asyncio.{action}", self.subject, nothing))
 
     def note_failed(self, future: asyncio.Future[Any]) -> None:
         """Remember a future, so that it is seen if nobody takes its exception."""
@@ -209,10 +209,6 @@ class ControlledLoop(TurningLoop):
         if kernel.current is self.home or (self.home is None and kernel.current is self.maker):
             kernel.reads |= self.subject.life
         else:
-            operation = Reading(f"loop.{what}", self.subject, _nothing)
+            operation = Reading(f"loop.{what}", self.subject, nothing)
             operation.reads = self.subject.life
             kernel.perform(operation)
-
-
-def _nothing() -> None:
-    return None

@@ -16,7 +16,7 @@ from typing import Any
 from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.registry import Loops
-from omni_ipc.testbed.operations import Operation
+from omni_ipc.testbed.operations import Operation, nothing
 from omni_ipc.testbed.standard.world import running
 
 PRIMITIVES: Mapping[type, str] = {
@@ -73,16 +73,12 @@ def _touch(kernel: Kernel, target: Any, action: str) -> None:
     unowned = Unowned(kernel)
     if owner is not None and owner.kernel is kernel:
         if owner is not mine:
-            kernel.perform(Operation(f"asyncio.{action}", owner.subject, _nothing))
+            kernel.perform(Operation(f"asyncio.{action}", owner.subject, nothing))
     elif mine is not None:
         target._owner = mine
         kernel.writes |= unowned.bit
     else:
-        operation = Operation(f"asyncio.{action}", unowned, _nothing)
+        operation = Operation(f"asyncio.{action}", unowned, nothing)
         for loop in loops.all:
             operation.writes |= loop.subject.bit
         kernel.perform(operation)
-
-
-def _nothing() -> None:
-    return None

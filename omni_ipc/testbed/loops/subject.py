@@ -11,7 +11,7 @@ from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.naming import handle_place, handle_title, task_place, task_wait
 from omni_ipc.testbed.objects.base import Controlled
-from omni_ipc.testbed.operations import Operation
+from omni_ipc.testbed.operations import Operation, nothing
 
 if TYPE_CHECKING:
     from omni_ipc.testbed.loops.turning import TurningLoop
@@ -102,7 +102,7 @@ class Select(Operation):
     __slots__ = ("_subject",)
 
     def __init__(self, subject: LoopSubject, is_woken: Callable[[], bool]) -> None:
-        super().__init__("loop.select", subject, _nothing, is_woken, _nothing)
+        super().__init__("loop.select", subject, nothing, is_woken, nothing)
         self.reads |= subject.queue
         self._subject = subject
 
@@ -113,10 +113,6 @@ class Select(Operation):
 
 def post(subject: LoopSubject) -> Operation:
     """Return the operation that makes a callback ready from another thread, as it should be done."""
-    operation = Operation("loop.call_soon_threadsafe", subject, _nothing)
+    operation = Operation("loop.call_soon_threadsafe", subject, nothing)
     operation.reads, operation.writes = subject.life, subject.queue | subject.news
     return operation
-
-
-def _nothing() -> Any:
-    return None

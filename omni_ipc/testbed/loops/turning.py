@@ -11,7 +11,7 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.refusals import LoopBase
 from omni_ipc.testbed.loops.registry import Loops
 from omni_ipc.testbed.loops.subject import LoopSubject, RunCallback, Select
-from omni_ipc.testbed.operations import Operation, never
+from omni_ipc.testbed.operations import Operation, never, nothing
 from omni_ipc.testbed.tasks import Task
 
 _BUSY = 100
@@ -67,7 +67,7 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
     def _begin(self) -> None:
         kernel = self.kernel
         if len(kernel.living) > 1:
-            operation = Operation("loop.begin", self.subject, _nothing)
+            operation = Operation("loop.begin", self.subject, nothing)
             operation.writes |= self.subject.life
             kernel.perform(operation)
         kernel.writes |= self.subject.life
@@ -123,7 +123,7 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
             deadlines = [task.deadline for task in self.kernel.living if task.deadline is not None]
             deadlines += [timer[0] for timer in self.timers[:1]]
             limit = min(deadlines) - self.kernel.now() if deadlines else 0.0
-            resting = Operation("loop.rest", self.subject, _nothing, never, _nothing)
+            resting = Operation("loop.rest", self.subject, nothing, never, nothing)
             self.kernel.perform_within(resting, max(limit, _MOMENT_S))
 
     def _collect_due(self) -> None:
@@ -150,7 +150,3 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
     def _check_thread(self) -> None:
         if self.home is not None and self.kernel.current is not self.home:
             raise RuntimeError("Non-thread-safe operation invoked on an event loop other than the current one")
-
-
-def _nothing() -> None:
-    return None

@@ -9,7 +9,7 @@ from omni_ipc.records import Field
 from omni_ipc.testbed.buffering import BufferingKernel, Store
 from omni_ipc.testbed.objects.memory import Memories, address
 from omni_ipc.testbed.objects.words import WORD_BYTES, ControlledWords, Span, Word
-from omni_ipc.testbed.operations import Operation, Reading
+from omni_ipc.testbed.operations import Operation, Reading, nothing
 
 
 class BufferedWords(ControlledWords):
@@ -21,7 +21,7 @@ class BufferedWords(ControlledWords):
         self._address = address(buffer)
 
     def load(self, index: int) -> int:
-        self.kernel.perform(_Look("words.load", self.word(index), _nothing))
+        self.kernel.perform(_Look("words.load", self.word(index), nothing))
         return int.from_bytes(self._seen(index * WORD_BYTES, WORD_BYTES), sys.byteorder)
 
     def store(self, index: int, value: int) -> None:
@@ -32,7 +32,7 @@ class BufferedWords(ControlledWords):
 
     def read(self, offset: int, nbytes: int) -> bytearray:
         if nbytes:
-            self.kernel.perform(_Look("words.read", self.span(offset, nbytes), _nothing))
+            self.kernel.perform(_Look("words.read", self.span(offset, nbytes), nothing))
         return self._seen(offset, nbytes)
 
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
@@ -44,7 +44,7 @@ class BufferedWords(ControlledWords):
     def fence(self) -> None:
         """Wait until all see what this task has stored; a step only if there is something that they do not see."""
         if self._buffering.has_stores():
-            self.kernel.perform(Operation("words.fence", None, _nothing))
+            self.kernel.perform(Operation("words.fence", None, nothing))
 
     def _seen(self, offset: int, nbytes: int) -> bytearray:
         return self._buffering.as_seen(self._address + offset, bytearray(self._bytes[offset : offset + nbytes]))
@@ -58,7 +58,7 @@ class BufferedWords(ControlledWords):
         *,
         releases: bool = False,
     ) -> None:
-        flush = Operation("words.flush", subject, _nothing, extra=extra)
+        flush = Operation("words.flush", subject, nothing, extra=extra)
         target = self._bytes[offset : offset + len(data)]
         store = Store(flush, self._address + offset, target, data, releases=releases)
         self._buffering.buffer(store, subject.place)
@@ -80,13 +80,9 @@ class _Issue(Operation):
     __slots__ = ()
 
     def __init__(self, action: str, subject: Word | Span, extra: Mapping[str, Field] | None = None) -> None:
-        super().__init__(action, subject, _nothing, extra=extra)
+        super().__init__(action, subject, nothing, extra=extra)
         self.writes = 0
 
     @property
     def fences(self) -> bool:
         return False
-
-
-def _nothing() -> None:
-    return None

@@ -10,7 +10,7 @@ from typing import Any
 from omni_ipc.testbed.brief import brief
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
-from omni_ipc.testbed.operations import Operation, Reading
+from omni_ipc.testbed.operations import Operation, Reading, nothing
 
 PENDING = "PENDING"
 RUNNING = "RUNNING"
@@ -108,7 +108,7 @@ class ControlledFuture(Future[Any], Controlled):
 
     def _await(self, action: str, timeout: float | None) -> BaseException | None:
         """Wait until the future is settled, and return its error."""
-        self.kernel.perform_within(Reading(action, self, _nothing, self._is_done, _raise_timeout), timeout)
+        self.kernel.perform_within(Reading(action, self, nothing, self._is_done, _raise_timeout), timeout)
         if self._state is not FINISHED:
             raise CancelledError
         return self._exception
@@ -158,10 +158,6 @@ class ControlledFuture(Future[Any], Controlled):
 
     def blocked_on(self) -> str:
         return f"{self.name} to be settled"
-
-
-def _nothing() -> None:
-    return None
 
 
 def _raise_timeout() -> None:

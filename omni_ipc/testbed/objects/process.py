@@ -8,7 +8,7 @@ from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.task import ControlledTask
-from omni_ipc.testbed.operations import Operation, Reading
+from omni_ipc.testbed.operations import Operation, Reading, nothing
 from omni_ipc.testbed.tasks import Task
 
 
@@ -39,9 +39,9 @@ class ControlledProcess(Controlled):
 
     def join(self, timeout: float | None = None) -> None:
         """Wait for its end, as one waits for a descriptor of a process to become ready."""
-        operation = self._looking("process.join", _nothing)
+        operation = self._looking("process.join", nothing)
         operation.enabled = lambda: not self._lives()
-        operation.expire = _nothing
+        operation.expire = nothing
         self.kernel.perform_within(operation, timeout)
 
     def ending(self) -> str | None:
@@ -72,7 +72,3 @@ class ControlledProcess(Controlled):
     def holder(self) -> Task | None:
         alive = [task for task in self._group.tasks if not task.ended]
         return alive[0] if len(alive) == 1 else None
-
-
-def _nothing() -> None:
-    return None

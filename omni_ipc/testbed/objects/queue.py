@@ -11,7 +11,7 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.condition import ControlledCondition
 from omni_ipc.testbed.objects.lock import ControlledLock
-from omni_ipc.testbed.operations import Operation, Reading
+from omni_ipc.testbed.operations import Operation, Reading, nothing
 
 _ShutDown: type[Exception] | None = getattr(queue, "ShutDown", None)  # since Python 3.13
 
@@ -46,7 +46,7 @@ class ControlledQueue(queue.Queue[Any], Controlled):
         self.kernel.perform(Operation("queue.task_done", self, self._do_task_done, self._is_free))
 
     def join(self) -> None:
-        self.kernel.perform(Reading("queue.join", self, _nothing, self._is_done))
+        self.kernel.perform(Reading("queue.join", self, nothing, self._is_done))
 
     def qsize(self) -> int:
         return int(self.kernel.perform(Reading("queue.qsize", self, self._qsize, self._is_free)))
@@ -198,10 +198,6 @@ def _limit(block: bool, timeout: float | None) -> float | None:
     if timeout is not None and timeout < 0:
         raise ValueError("'timeout' must be a non-negative number")
     return timeout
-
-
-def _nothing() -> None:
-    return None
 
 
 def _raise_full() -> None:

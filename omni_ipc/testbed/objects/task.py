@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.operations import Owning, Reading
+from omni_ipc.testbed.operations import Owning, Reading, nothing
 from omni_ipc.testbed.tasks import Task
 
 
@@ -28,7 +28,7 @@ class ControlledTask:
     def join(self, timeout: float | None = None) -> None:
         if self._task is self._kernel.current:
             raise RuntimeError("cannot join current thread")
-        self._kernel.perform_within(Owning("task.join", self, self._join, self._has_ended, _nothing), timeout)
+        self._kernel.perform_within(Owning("task.join", self, self._join, self._has_ended, nothing), timeout)
 
     def is_alive(self) -> bool:
         return bool(self._kernel.perform(Reading("task.is_alive", self, lambda: not self._task.ended)))
@@ -47,7 +47,3 @@ class ControlledTask:
 
     def _has_ended(self) -> bool:
         return self._task.ended
-
-
-def _nothing() -> None:
-    return None

@@ -17,7 +17,7 @@ from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.memory import Memories, Sleeper, address
-from omni_ipc.testbed.operations import Operation, Reading, always
+from omni_ipc.testbed.operations import Operation, Reading, always, nothing
 from omni_ipc.testbed.tasks import Task
 
 WORD_BYTES = 8
@@ -61,7 +61,7 @@ class ControlledWords(Controlled):
     def read(self, offset: int, nbytes: int) -> bytearray:
         span = self.span(offset, nbytes)
         if span.bit and not self.kernel.current.atomic:
-            self.kernel.perform(Reading("words.read", span, _nothing))
+            self.kernel.perform(Reading("words.read", span, nothing))
         else:
             self.kernel.reads |= span.bit
         return bytearray(self._bytes[offset : offset + nbytes])
@@ -207,7 +207,7 @@ class _Bulk(Operation):
     __slots__ = ("_data", "_target")
 
     def __init__(self, span: Span, target: memoryview, data: bytes | bytearray | memoryview) -> None:
-        super().__init__("words.write", span, _nothing)
+        super().__init__("words.write", span, nothing)
         self._target = target
         self._data = data
 
@@ -228,7 +228,3 @@ def _on_list(
     operation = Operation(action, word, execute, enabled, expire)
     operation.writes = word.list_bit
     return operation
-
-
-def _nothing() -> None:
-    return None

@@ -11,7 +11,7 @@ from typing import Any
 from omni_ipc.testbed.clock import Spin
 from omni_ipc.testbed.failures import describe_clock_loop
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.operations import Operation
+from omni_ipc.testbed.operations import Operation, never, nothing
 from omni_ipc.testbed.standard.world import asks, running
 
 EPOCH_S = 1_600_000_000  # what the wall clock shows when a run begins: 2020-09-13 12:26:40 UTC
@@ -86,15 +86,7 @@ class _Sleep(Operation):
     __slots__ = ()
 
     def __init__(self, seconds: float) -> None:
-        super().__init__("sleep", None, _nothing, _not_yet, _nothing, extra={"ms": round(seconds * 1000)})
-
-
-def _nothing() -> None:
-    return None
-
-
-def _not_yet() -> bool:
-    return False
+        super().__init__("sleep", None, nothing, never, nothing, extra={"ms": round(seconds * 1000)})
 
 
 def told(place: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.operations import Operation, Owning, Reading
+from omni_ipc.testbed.operations import Operation, Owning, Reading, nothing
 from omni_ipc.testbed.standard.life import Life, identify, launch
 from omni_ipc.testbed.standard.world import WORLD, asks, running
 from omni_ipc.testbed.where import locate
@@ -97,7 +97,7 @@ def join(original: Method) -> Method:
         if life.task is life.kernel.current:
             raise RuntimeError("cannot join current thread")
         kernel, task = life.kernel, life.task
-        ending = Owning("thread.join", life, lambda: kernel.join(task), life.has_ended, _nothing)
+        ending = Owning("thread.join", life, lambda: kernel.join(task), life.has_ended, nothing)
         ending.writes |= task.bit
         kernel.perform_within(ending, timeout)
         return None
@@ -142,7 +142,3 @@ def represent(original: Method) -> Method:
         return f"<{type(self).__name__}({self.name}, {status}{daemon}{ident})>"
 
     return __repr__
-
-
-def _nothing() -> None:
-    return None
