@@ -43,7 +43,7 @@ def _run(item: pytest.Function, marker: pytest.Mark) -> str:
     """Run it, and return what is wrong with it, or nothing."""
     options = _options(marker)
     noted = _Noted()
-    scenario = _noting(_scenario(item), noted)
+    scenario = _scenario(item, noted)
     file = item.config.getoption("--omni-replay")
     wrong = _explore(item, scenario, options) if file is None else _replay(item, scenario, Path(file))
     if noted.outcome is not None:
@@ -55,21 +55,6 @@ class _Noted:
     """What a test has said of itself; an object, because lists are put back before each run."""
 
     outcome: BaseException | None = None
-
-
-def _noting(scenario: Callable[[], object], noted: _Noted) -> Callable[[], object]:
-    """Let a test that skips itself, or expects to fail, end well, and note it."""
-
-    @functools.wraps(scenario)
-    def noting() -> object:
-        try:
-            return scenario()
-        except (pytest.skip.Exception, pytest.xfail.Exception) as outcome:
-            noted.outcome = outcome
-            return None
-
-    noting.__signature__ = inspect.Signature()  # type: ignore[attr-defined]
-    return noting
 
 
 def _explore(item: pytest.Function, scenario: Callable[[], object], options: dict[str, Any]) -> str:
@@ -121,8 +106,10 @@ def _options(marker: pytest.Mark) -> dict[str, Any]:
     return dict(marker.kwargs)
 
 
-def _scenario(item: pytest.Function) -> Callable[[], object]:
+def _scenario(item: pytest.Function, noted: _Noted) -> Callable[[], object]:
     """Make a function of no argument of a test; one of a class gets a fresh instance in each run.
+
+    A test that skips itself, or expects to fail, ends well, and that is noted.
 
     Raises:
         UsageError: the test uses fixtures, which all its runs would share.
@@ -136,8 +123,12 @@ def _scenario(item: pytest.Function) -> Callable[[], object]:
 
     @functools.wraps(function)
     def scenario() -> object:
-        found = function(**values) if owner is None else function(owner(), **values)
-        return asyncio.run(found) if inspect.iscoroutine(found) else found
+        try:
+            found = function(**values) if owner is None else function(owner(), **values)
+            return asyncio.run(found) if inspect.iscoroutine(found) else found
+        except (pytest.skip.Exception, pytest.xfail.Exception) as outcome:
+            noted.outcome = outcome
+            return None
 
     scenario.__signature__ = inspect.Signature()  # type: ignore[attr-defined]
     return scenario

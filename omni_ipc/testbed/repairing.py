@@ -23,9 +23,9 @@ from omni_ipc.testbed.failures import shape
 from omni_ipc.testbed.following import Following
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.runner import Runner
-from omni_ipc.testbed.sliding import Sliding, slid
+from omni_ipc.testbed.sliding import slid
 from omni_ipc.testbed.strategies.base import Run
-from omni_ipc.testbed.strategies.default import DefaultOrder
+from omni_ipc.testbed.strategies.default import DefaultOrder, Deviations
 from omni_ipc.testbed.tasks import Task
 
 _ROUNDS = 4  # of run and comparison, at each grain
@@ -91,7 +91,7 @@ def _slid(runner: Runner, trace: Trace, hints: Mapping[str, str]) -> Iterator[Re
     """Run with the trace's switches at other places."""
     names = align(trace.steps, runner.record(()).steps, Grain.ACTION, hints).names
     for switches in slid(trace.steps, names):
-        run = runner.run(Sliding(switches))
+        run = runner.run(Deviations(switches))
         if run.failure is not None:
             run = runner.record(run.order)
             followed = len(align(trace.steps, run.steps, Grain.ACTION, hints).matched)

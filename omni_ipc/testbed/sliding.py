@@ -9,28 +9,9 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from omni_ipc.records import Step
-from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.strategies.default import Deviating
-from omni_ipc.testbed.tasks import Task
 
 _MOST = 100  # schedules to try
 _MOST_SWITCHES = 4  # more have too many places to be tried at all
-
-
-class Sliding(Deviating):
-    """The default order, but for switches to tasks by name.
-
-    Args:
-        switches: step -> name of the task to take it; disregarded where that task cannot go on.
-    """
-
-    def __init__(self, switches: Mapping[int, str]) -> None:
-        super().__init__()
-        self._switches = switches
-
-    def _wanted(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
-        name = self._switches.get(kernel.depth)
-        return next((task for task in enabled if task.name == name), None)
 
 
 def slid(steps: Sequence[Step], names: Mapping[str, str]) -> Iterator[Mapping[int, str]]:

@@ -35,6 +35,12 @@ from omni_ipc.workflows.exploring import explore_scenario
 RACES = ("late_split_map", "dual_writers", "unpack_outside_lock")
 STRATEGY = "depth-first"
 
+_HARMS = {
+    "did not come within 1 s": "stranded after 1 s",
+    "are published behind the header": "torn, and told at once",  # two records of different lengths in one place
+}
+"""By a part of its message, what a defect does to real processes."""
+
 
 class Stage(enum.StrEnum):
     """What is shown of each race, in this order."""
@@ -113,13 +119,6 @@ class Shown(msgspec.Struct, frozen=True):
     brief: str  # if both came as they must
     defect: tuple[bool, str]  # whether it came as it must, and a sentence
     reference: tuple[bool, str]
-
-
-_HARMS = {
-    "did not come within 1 s": "stranded after 1 s",
-    "are published behind the header": "torn, and told at once",  # two records of different lengths in one place
-}
-"""By a part of its message, what a defect does to real processes."""
 
 
 def cell_of(race: str, stage: Stage, show: Callable[[], Shown]) -> Cell:

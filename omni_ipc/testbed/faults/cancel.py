@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Hashable
 from typing import Protocol, runtime_checkable
 
-from omni_ipc.testbed.faults.kernel import FaultingKernel
+from omni_ipc.testbed.faults.kernel import FaultingKernel, written
 
 
 @runtime_checkable
@@ -42,7 +42,7 @@ class Cancel:
     at_most: int = 1
 
     def __str__(self) -> str:
-        return "cancel" + (f":{self.target}" if self.target else "") + (f",{self.at_most}" if self.at_most != 1 else "")
+        return written("cancel", self.target, self.at_most)
 
     def arm(self, kernel: FaultingKernel) -> None:
         budget = kernel.budget(("cancel", self.target), self.at_most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable
 
-from omni_ipc.testbed.faults.kernel import FaultingKernel
+from omni_ipc.testbed.faults.kernel import FaultingKernel, written
 from omni_ipc.testbed.operations import Operation
 from omni_ipc.testbed.tasks import Task
 
@@ -18,7 +18,7 @@ class Hook:
     at_most: int = 1
 
     def __str__(self) -> str:
-        return f"hook:{self.name}" + (f",{self.at_most}" if self.at_most != 1 else "")
+        return written("hook", self.name, self.at_most)
 
     def arm(self, kernel: FaultingKernel) -> None:
         budget = kernel.budget(("hook", self.name), self.at_most)
@@ -36,16 +36,7 @@ class Hook:
             task.pending.happens = True
             kernel.writes |= task.pending.reads
 
-        kernel.on_launch.append(
-            lambda task: kernel.add_fault(
-                f"{self.name}({task.name})",
-                action=f"fault.{self.name}({task.name})",
-                possible=lambda: asks(task),
-                act=lambda: strike(task),
-                budget=budget,
-                key=task.key,
-            )
-        )
+        kernel.add_fault_of_each_task(self.name, possible=asks, act=strike, budget=budget)
 
 
 class Asking(Operation):

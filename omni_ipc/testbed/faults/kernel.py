@@ -31,6 +31,11 @@ class Fault(Protocol):
         """Let it be possible in a run that is about to begin."""
 
 
+def written(kind: str, target: str, at_most: int) -> str:
+    """Write a fault as on the command line: "late:queue1,2"."""
+    return kind + (f":{target}" if target else "") + (f",{at_most}" if at_most != 1 else "")
+
+
 class FaultingKernel(Kernel):
     """One run of a scenario with faults.
 
@@ -92,6 +97,23 @@ class FaultingKernel(Kernel):
             act()
 
         self._add(name, action, lambda: budget.left > 0 and possible(), spend, fields, key)
+
+    def add_fault_of_each_task(
+        self, verb: str, *, possible: Callable[[Task], bool], act: Callable[[Task], object], budget: Budget
+    ) -> None:
+        """Add something that may happen to each task that is started, as often as a budget for all of them allows."""
+
+        def add(task: Task) -> None:
+            self.add_fault(
+                f"{verb}({task.name})",
+                action=f"fault.{verb}({task.name})",
+                possible=lambda: possible(task),
+                act=lambda: act(task),
+                budget=budget,
+                key=task.key,
+            )
+
+        self.on_launch.append(add)
 
     def launch_beside(self, name: str, fn: Callable[[], object], key: Hashable) -> None:
         """Start, out of an agent's step, a task that is no child of any other."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from omni_ipc.errors import UsageError
-from omni_ipc.testbed.faults.kernel import FaultingKernel
+from omni_ipc.testbed.faults.kernel import FaultingKernel, written
 from omni_ipc.testbed.tasks import Group, Task
 
 
@@ -34,7 +34,7 @@ class Kill:
             )
 
     def __str__(self) -> str:
-        return f"kill:{self.process}" + (f",{self.at_most}" if self.at_most != 1 else "")
+        return written("kill", self.process, self.at_most)
 
     def arm(self, kernel: FaultingKernel) -> None:
         group = kernel.group(self.process)

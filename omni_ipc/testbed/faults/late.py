@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from omni_ipc.testbed.faults.kernel import FaultingKernel
+from omni_ipc.testbed.faults.kernel import FaultingKernel, written
 from omni_ipc.testbed.operations import Operation, always, nothing
 from omni_ipc.testbed.tasks import Task
 
@@ -26,7 +26,7 @@ class LateMessage:
     at_most: int = 1
 
     def __str__(self) -> str:
-        return "late" + (f":{self.target}" if self.target else "") + (f",{self.at_most}" if self.at_most != 1 else "")
+        return written("late", self.target, self.at_most)
 
     def arm(self, kernel: FaultingKernel) -> None:
         budget = kernel.budget(("late", self.target), self.at_most)
@@ -48,13 +48,4 @@ class LateMessage:
             put.execute, put.enabled, task.ready = nothing, always, always
             kernel.launch_beside(f"message of {task.name}", lambda: kernel.perform(delivery), key=task.key)
 
-        kernel.on_launch.append(
-            lambda task: kernel.add_fault(
-                f"late({task.name})",
-                action=f"fault.late({task.name})",
-                possible=lambda: puts(task),
-                act=lambda: take_over(task),
-                budget=budget,
-                key=task.key,
-            )
-        )
+        kernel.add_fault_of_each_task("late", possible=puts, act=take_over, budget=budget)

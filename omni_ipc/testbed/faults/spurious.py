@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from omni_ipc.testbed.faults.kernel import FaultingKernel
+from omni_ipc.testbed.faults.kernel import FaultingKernel, written
 from omni_ipc.testbed.tasks import Task
 
 
@@ -20,7 +20,7 @@ class SpuriousWakeup:
     at_most: int = 1
 
     def __str__(self) -> str:
-        return "spurious" + (f",{self.at_most}" if self.at_most != 1 else "")
+        return written("spurious", "", self.at_most)
 
     def arm(self, kernel: FaultingKernel) -> None:
         budget = kernel.budget("spurious", self.at_most)
@@ -34,13 +34,4 @@ class SpuriousWakeup:
             kernel.writes |= task.pending.writes | task.pending.reads
             task.pending.rouse()  # type: ignore[attr-defined]
 
-        kernel.on_launch.append(
-            lambda task: kernel.add_fault(
-                f"wake({task.name})",
-                action=f"fault.wake({task.name})",
-                possible=lambda: could_wake(task),
-                act=lambda: wake(task),
-                budget=budget,
-                key=task.key,
-            )
-        )
+        kernel.add_fault_of_each_task("wake", possible=could_wake, act=wake, budget=budget)

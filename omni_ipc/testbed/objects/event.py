@@ -7,6 +7,7 @@ import threading
 from omni_ipc.testbed.identity import CLEARED_EVENTS
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.objects.sleeper import Sleeper
 from omni_ipc.testbed.operations import Operation, Reading
 
 
@@ -78,18 +79,6 @@ class ControlledEvent(threading.Event, Controlled):
 
     def blocked_on(self) -> str:
         return f"{self.name} to be set"
-
-
-class Sleeper:
-    """One who sleeps until an event is set."""
-
-    __slots__ = ("woken",)
-
-    def __init__(self) -> None:
-        self.woken = False
-
-    def is_woken(self) -> bool:
-        return self.woken
 
 
 def _true() -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.sleeper import Sleeper
 
 _MAPPING = "mapping"
 
@@ -37,18 +38,6 @@ class Memories:
             name = (maker.key, number) if len(kernel.living) == 1 else _MAPPING
             self._names[id(owner)] = (owner, name)  # the owner is kept, so that its id stays its own
         return self._names[id(owner)][1]
-
-
-class Sleeper:
-    """One wait of a task on a word."""
-
-    __slots__ = ("woken",)
-
-    def __init__(self) -> None:
-        self.woken = False
-
-    def is_woken(self) -> bool:
-        return self.woken
 
 
 def address(buffer: Any) -> int:

@@ -16,7 +16,8 @@ from omni_ipc.errors import UsageError
 from omni_ipc.records import Field
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
-from omni_ipc.testbed.objects.memory import Memories, Sleeper, address
+from omni_ipc.testbed.objects.memory import Memories, address
+from omni_ipc.testbed.objects.sleeper import Sleeper
 from omni_ipc.testbed.operations import Operation, Reading, always, nothing
 from omni_ipc.testbed.tasks import Task
 

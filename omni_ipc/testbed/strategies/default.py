@@ -46,16 +46,16 @@ class Deviations(Deviating):
     """Deviates at given steps.
 
     Args:
-        wanted: step -> index of the task to take it; disregarded where that task cannot go on.
+        wanted: step -> index or name of the task to take it; disregarded where that task cannot go on.
     """
 
-    def __init__(self, wanted: Mapping[int, int]) -> None:
+    def __init__(self, wanted: Mapping[int, int | str]) -> None:
         super().__init__()
         self._at = wanted
 
     def _wanted(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
-        index = self._at.get(kernel.depth)
-        return next((task for task in enabled if task.index == index), None)
+        wanted = self._at.get(kernel.depth)
+        return next((task for task in enabled if wanted in (task.index, task.name)), None)
 
 
 class Sequenced(Deviating):

@@ -66,11 +66,8 @@ class DepthFirst(Strategy):
 
     def choose(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
         sleep = still_asleep(self._sleep[-1], kernel) if self._sleep else []
-        if sleep:
-            asleep = {index for index, _, _ in sleep}
-            enabled = [task for task in enabled if task.index not in asleep]
-            if not enabled:
-                return None
+        if sleep and not (enabled := awake(enabled, sleep)):
+            return None
         chosen = default_choice(kernel, enabled)
         self._todo.append([task.index for task in reversed(enabled) if task is not chosen] if len(enabled) > 1 else [])
         self._entered.append(1)
@@ -124,6 +121,12 @@ def orders(runs: int, whole: int) -> str:
     repeats = f" ({cut:,} {'repeats were' if cut > 1 else 'repeat was'} cut short)" if cut else ""
     all_orders = "the only order" if whole == 1 else f"all {whole:,} orders"
     return f"{all_orders} of conflicting steps{repeats}"
+
+
+def awake(enabled: list[Task], sleep: list[Slept]) -> list[Task]:
+    """Return those of the tasks that can go on which do not sleep."""
+    asleep = {index for index, _, _ in sleep}
+    return [task for task in enabled if task.index not in asleep]
 
 
 def still_asleep(sleep: list[Slept], kernel: Kernel) -> list[Slept]:

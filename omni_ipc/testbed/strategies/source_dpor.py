@@ -27,7 +27,7 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import always
 from omni_ipc.testbed.strategies.base import Run, Strategy
 from omni_ipc.testbed.strategies.default import default_choice
-from omni_ipc.testbed.strategies.depth_first import DepthFirst, Slept, Steps, orders, require_same, still_asleep
+from omni_ipc.testbed.strategies.depth_first import DepthFirst, Slept, Steps, awake, orders, require_same, still_asleep
 from omni_ipc.testbed.strategies.estimate import runs_left
 from omni_ipc.testbed.strategies.happens_before import HappensBefore
 from omni_ipc.testbed.tasks import Task
@@ -87,11 +87,8 @@ class SourceDpor(Strategy):
             for task in enabled:
                 mask |= 1 << task.index
             sleep = still_asleep(self._sleep[-1], kernel) if self._sleep else []
-            if sleep:
-                asleep = {index for index, _, _ in sleep}
-                enabled = [task for task in enabled if task.index not in asleep]
-                if not enabled:
-                    return None
+            if sleep and not (enabled := awake(enabled, sleep)):
+                return None
             chosen = default_choice(kernel, enabled)
             self._enabled.append(mask)
             self._taken.append(1 << chosen.index)

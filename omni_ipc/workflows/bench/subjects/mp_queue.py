@@ -12,22 +12,25 @@ class MpQueue:
     """A queue, inherited by both."""
 
     spins = False
+    library: Any = multiprocessing
 
     def __init__(self, case: Case) -> None:
-        self._queue: Any = multiprocessing.get_context("fork").Queue()
+        self._queue = self.library.get_context("fork").Queue()
         self._size_bytes = case.size_bytes
 
-    def sender(self) -> _Sender:
-        return _Sender(self._queue, self._size_bytes)
+    def sender(self) -> QueueSender:
+        return QueueSender(self._queue, self._size_bytes)
 
-    def receiver(self) -> _Receiver:
+    def receiver(self) -> Receiver:
         return _Receiver(self._queue)
 
     def close(self) -> None:
         self._queue.close()
 
 
-class _Sender:
+class QueueSender:
+    """Pickles a copy for each put."""
+
     def __init__(self, queue: Any, size_bytes: int) -> None:
         self._queue = queue
         self._size_bytes = size_bytes

@@ -7,42 +7,32 @@ from typing import Any
 import torch
 from torch import multiprocessing
 
-from omni_ipc.workflows.bench.subject import Case, Payload, Receiver
+from omni_ipc.workflows.bench.subject import Payload, Receiver
+from omni_ipc.workflows.bench.subjects.mp_queue import MpQueue, QueueSender
 
 
-class TorchQueue:
-    """A queue, inherited by both."""
+class TorchQueue(MpQueue):
+    """A queue, inherited by both, that moves tensors."""
 
-    spins = False
+    library = multiprocessing
 
-    def __init__(self, case: Case) -> None:
-        self._queue: Any = multiprocessing.get_context("fork").Queue()
-        self._size_bytes = case.size_bytes
-
-    def sender(self) -> _Sender:
+    def sender(self) -> QueueSender:
         return _Sender(self._queue, self._size_bytes)
 
-    def receiver(self) -> _Receiver:
+    def receiver(self) -> Receiver:
         return _Receiver(self._queue)
 
-    def close(self) -> None:
-        self._queue.close()
 
-
-class _Sender:
+class _Sender(QueueSender):
     def __init__(self, queue: Any, size_bytes: int) -> None:
+        super().__init__(queue, size_bytes)
         torch.set_num_threads(1)
-        self._queue = queue
         self._payload = Payload(size_bytes)
         self._tensor = torch.frombuffer(self._payload.bytes, dtype=torch.uint8)
 
     def send(self, stamp: int) -> None:
         self._payload.stamp(stamp)
         self._queue.put(self._tensor.clone())  # a put moves the tensor itself to shared memory
-
-    def close(self) -> None:
-        self._queue.close()
-        self._queue.join_thread()
 
 
 class _Receiver(Receiver):
