@@ -65,7 +65,16 @@ def test_every_part_of_the_transport_and_of_the_limits_is_measured() -> None:
     assert all(row.value > 0 for row in compared.results.rows() if row.metric != "cpu")
 
 
-@pytest.mark.parametrize("path", ["pipe:Pipe", "mp_queue:MpQueue", "fresh_segment:FreshSegment", "zeromq:PushPull"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "pipe:Pipe",
+        "mp_queue:MpQueue",
+        "fresh_segment:FreshSegment",
+        "zeromq:PushPull",
+        pytest.param("torch_queue:TorchQueue", marks=pytest.mark.torch),
+    ],
+)
 def test_every_other_way_is_measured_too(path: str) -> None:
     """Whole messages come through, and what it needs goes with it."""
     if path.startswith("zeromq"):
