@@ -17,8 +17,6 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 
-SMALLEST_BYTES = 64
-
 
 class Work(enum.StrEnum):
     """What a sender does with its data."""
