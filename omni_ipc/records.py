@@ -197,12 +197,17 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
             ) from None
         if not data.strip():
             raise UsageError(f"The trace '{path}' is empty. Make it anew: omni-ipc explore SCENARIO --save DIR.")
+        if data.strip()[:1] != b"{":
+            raise UsageError(f"'{path}' is no trace: it is no JSON object. Give the path of a *.trace.json file.")
         try:
             header = msgspec.json.decode(data, type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError) as error:
             raise UsageError(f"The trace '{path}' is not whole JSON ({error}). Restore it, or make it anew.") from None
         if header.get("format") != "omni-ipc-trace":
-            raise UsageError(f'\'{path}\' is JSON, but no trace of omni-ipc: it lacks "format": "omni-ipc-trace".')
+            raise UsageError(
+                f'\'{path}\' is no trace: it is JSON, and lacks "format": "omni-ipc-trace". Give the path of a '
+                "*.trace.json file."
+            )
         if header.get("version") != TRACE_VERSION:
             raise UsageError(
                 f"The trace '{path}' has version {header.get('version')!r}; this omni-ipc reads version "

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from omni_ipc import __version__, cli
+from omni_ipc import __version__
+from omni_ipc.cli.app import app
 from omni_ipc.records import Trace
 from tests.support.commands import ROOT, Command
 
@@ -86,7 +87,7 @@ def omni(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tm
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdout", sys.stdout)  # the command may redirect it
             with pytest.raises(SystemExit) as ending:
-                cli.app([str(word) for word in words], prog_name="omni-ipc")
+                app([str(word) for word in words], prog_name="omni-ipc")
         captured = capsys.readouterr()
         return Ran(int(ending.value.code or 0), captured.out, captured.err)
 
@@ -119,7 +120,7 @@ def test_each_command_starts_without_what_takes_long_to_import(command: str, tmp
     """--help shows an example, and imports neither torch nor numpy."""
     script = (
         "import sys\n"
-        "from omni_ipc.cli import app\n"
+        "from omni_ipc.cli.app import app\n"
         "try:\n"
         f"    app(['{command}', '--help'])\n"
         "finally:\n"
@@ -134,7 +135,7 @@ def test_exploring_and_replaying_need_no_torch(tmp_path: Path) -> None:
     """The testbed serves those who have no torch."""
     script = (
         "import sys\n"
-        "from omni_ipc.cli import app\n"
+        "from omni_ipc.cli.app import app\n"
         "for words in (\n"
         "    ['explore', 'split_map', '--defect', 'late_split_map', '--save', '.'],\n"
         "    ['show', 'split_map.late_split_map.trace.json'],\n"
@@ -366,7 +367,9 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("show empty.json", "The trace 'empty.json' is empty."),
         ("show truncated.json", "The trace 'truncated.json' is not whole JSON"),
         ("show nested.json", "The trace 'nested.json' is not whole JSON"),
-        ("show other.json", "'other.json' is JSON, but no trace of omni-ipc"),
+        ("show other.json", '\'other.json\' is no trace: it is JSON, and lacks "format": "omni-ipc-trace".'),
+        ("replay mine.py", "'mine.py' is no trace: it is no JSON object. Give the path of a *.trace.json file."),
+        ("show list.json", "'list.json' is no trace: it is no JSON object."),
         ("show newer.json", "The trace 'newer.json' has version 99; this omni-ipc reads version 1."),
         ("show quoted.json", "The trace 'quoted.json' has version '1'; this omni-ipc reads version 1."),
         ("show damaged.json", "The trace 'damaged.json' is damaged: "),
@@ -397,6 +400,7 @@ def test_a_wrong_call_is_told_in_one_sentence(words: str, sentence: str, omni: O
         "truncated.json": data[:-100],
         "nested.json": '{"format":' + "[" * 100_000,
         "other.json": '{"format": "something"}',
+        "list.json": "[1, 2]",
         "newer.json": data.replace('"version": 1', '"version": 99'),
         "quoted.json": data.replace('"version": 1', '"version": "1"'),
         "damaged.json": data.replace('"origin": "explored"', '"origin": "guessed"'),
@@ -537,17 +541,34 @@ def test_a_full_disk_under_standard_output_is_told(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
-    """A trace that does not fit is not saved at all, and the verdict is told all the same."""
+    """What does not fit is not written at all; the violation is told all the same, with its exit code, and why."""
     nearly_full = ("sh", "-c", 'ulimit -f 1; exec "$@"', "sh")  # blocks of at most 1 KiB
-    words = ("explore", "future_orphan", "--defect", "unpack_outside_lock", "--save", "traces")
+    words = ("explore", "future_orphan", "--defect", "unpack_outside_lock", "--save", "traces", "--json", "report.json")
     with Command(*words, cwd=tmp_path, under=nearly_full) as command:
         ended = command.end()
-    assert ended.code == 2
+    assert ended.code == 1
     assert ended.out.startswith("✗ future_orphan with unpack_outside_lock: violated\n")
-    assert ended.err.startswith(
-        "omni-ipc: Cannot write 'traces/future_orphan.unpack_outside_lock.trace.json': File too large."
+    assert "replay it" not in ended.out
+    not_saved, not_written = ended.err.splitlines()
+    assert not_saved.startswith(
+        "omni-ipc: The failure was not saved. "
+        "Cannot write 'traces/future_orphan.unpack_outside_lock.trace.json': File too large."
     )
+    assert not_written.startswith("omni-ipc: Cannot write 'report.json': File too large.")
     assert list((tmp_path / "traces").iterdir()) == []
+    assert not (tmp_path / "report.json").exists()
+
+
+def test_a_result_that_holds_and_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """There is no worse news that it could hide."""
+    with Command(
+        *("explore", "future_orphan", "--json", "report.json"),
+        cwd=tmp_path,
+        under=("sh", "-c", 'ulimit -f 0; exec "$@"', "sh"),
+    ) as command:
+        ended = command.end()
+    assert ended.code == 2
+    assert ended.out.startswith("✓ future_orphan: holds\n")
 
 
 def test_a_bug_is_told_in_one_sentence_and_on_demand_with_its_traceback(

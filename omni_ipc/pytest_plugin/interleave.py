@@ -80,12 +80,16 @@ def _explore(item: pytest.Function, scenario: Callable[[], object], options: dic
 def _violated(item: pytest.Function, report: Report, folder: Path) -> str:
     if report.trace is None:
         return report.reason
-    path = saved.save(report.trace, folder)
+    told = f"{report.reason}\n\n{_told(report.trace)}"
+    try:
+        path = saved.save(report.trace, folder)
+    except UsageError as error:
+        return f"{told}\n\nThe failure was not saved. {error}"
     shown = path.relative_to(item.config.rootpath)
     page = f"{path.name.removesuffix('.trace.json')}.html"
     commands = (["pytest", item.nodeid, "--omni-replay", str(shown)], ["omni-ipc", "show", str(shown), "--html", page])
     item.user_properties += [(REPLAY, shlex.join(command)) for command in commands]
-    return f"{report.reason}\n\n{_told(report.trace)}"
+    return told
 
 
 def _replay(item: pytest.Function, scenario: Callable[[], object], file: Path) -> str:

@@ -18,7 +18,8 @@ from rich.text import Text
 
 from omni_ipc.errors import UsageError
 from omni_ipc.records import write_atomically
-from omni_ipc.report.plain import Neutral
+from omni_ipc.report.endings import ExitCode
+from omni_ipc.report.plain import Neutral, cut, neutral
 from omni_ipc.report.targets import require_file
 
 _NARROWEST = 60  # columns: some environments claim to have none
@@ -61,13 +62,22 @@ class Output:
             words = isinstance(part, str)
             self._console.print(Neutral(Text(str(part)) if words else part), soft_wrap=words)
 
-    def write(self, command: str, exit_code: int, result: Any) -> None:
-        """Write the result for machines, if they asked for one; call it last: if it fails, people know the result.
+    def write(self, command: str, exit_code: int, result: Any) -> ExitCode:
+        """Write the result for machines, if they asked for one, and return the exit code; call it last.
+
+        If it fails, people know the result, and nothing half-written stays behind.
 
         Raises:
-            UsageError: the file cannot be written; nothing half-written stays behind.
+            UsageError: the file cannot be written, and that is the worst news there is.
         """
-        self._write({"command": command, "exit_code": int(exit_code), "result": result})
+        code = ExitCode(exit_code)
+        try:
+            self._write({"command": command, "exit_code": int(code), "result": result})
+        except UsageError as error:
+            if code is not ExitCode.VIOLATED:
+                raise
+            complain(str(error))
+        return code
 
     def write_rows(self, rows: Sequence[Any]) -> None:
         """Write the result of a benchmark, which is nothing but rows, the same in every one; else as `write`."""
@@ -82,6 +92,12 @@ class Output:
             self._machine.flush()
         else:
             write_atomically(Path(self._json), data)
+
+
+def complain(sentence: str) -> None:
+    """Say on standard error what is in the way, unless the caller has closed it."""
+    if sys.stderr is not None:
+        print(f"omni-ipc: {neutral(cut(sentence))}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -231,3 +231,14 @@ def test_a_test_without_concurrency_is_told(tmp_path: Path) -> None:
     ended = session(tmp_path, "-p", "no:cacheprovider")
     assert ended.counts == {"passed": 1}, ended.text
     assert "test_x.py::test_x: Only one task ran" in ended.text
+
+
+def test_a_failure_that_cannot_be_saved_is_told_all_the_same(tmp_path: Path) -> None:
+    """With what is in the way, and with no command that would replay a file that is not there."""
+    (tmp_path / "test_it.py").write_text(TESTS)
+    (tmp_path / ".omni_ipc").write_text("a file where the folder would be")
+    ended = session(tmp_path, "test_it.py::test_lost", "-p", "no:cacheprovider")
+    assert (ended.code, ended.counts) == (1, {"failed": 1})
+    assert "an update was lost" in ended.text
+    assert "The failure was not saved. Cannot write '" in ended.text
+    assert "--omni-replay" not in ended.text

@@ -1,0 +1,67 @@
+"""The commands, by name, each with an example."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Annotated, NoReturn
+
+import typer
+
+from omni_ipc import __version__
+from omni_ipc.cli import bench
+from omni_ipc.cli.check import check
+from omni_ipc.cli.demo import demo
+from omni_ipc.cli.doctor import doctor
+from omni_ipc.cli.ending import end
+from omni_ipc.cli.explore import explore
+from omni_ipc.cli.replay import replay
+from omni_ipc.cli.show import show
+
+app = typer.Typer(
+    help="Find, replay and rule out the races of an inference engine's asynchronous output path.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+bench_app = typer.Typer(no_args_is_help=True, context_settings=app.info.context_settings)
+
+
+def _add(command: Callable[..., int], example: str, *, to: typer.Typer = app) -> None:
+    """Add a command; it returns the exit code, and may raise whatever it likes."""
+
+    @functools.wraps(command)
+    def ending(**arguments: object) -> NoReturn:
+        raise typer.Exit(end(functools.partial(command, **arguments)))
+
+    to.command(epilog=f"Example: {example}")(ending)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"omni-ipc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version, and end.")
+    ] = False,
+) -> None:
+    pass
+
+
+_add(check, "omni-ipc check SplitMap/design SplitMap/bug --jobs 2")
+_add(explore, "omni-ipc explore split_map --defect late_split_map --save traces")
+_add(
+    replay,
+    "omni-ipc replay traces/split_map.late_split_map.trace.json --defect late_split_map --on processes",
+)
+_add(show, "omni-ipc show traces/split_map.late_split_map.trace.json --html split_map.html")
+_add(demo, "omni-ipc demo --keep traces")
+_add(doctor, "omni-ipc doctor --json doctor.json")
+app.add_typer(bench_app, name="bench", help="Measure, beside what else does the same, in one run.")
+_add(bench.transport, "omni-ipc bench transport --quick --plot transport.svg", to=bench_app)
+_add(bench.explore, "omni-ipc bench explore --quick --plot explore.svg", to=bench_app)
