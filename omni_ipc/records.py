@@ -132,6 +132,7 @@ class Wait(msgspec.Struct, frozen=True, omit_defaults=True):
     held_by_ended: bool = False
     until: float | None = None  # virtual seconds, if it has a time limit
     where: str | None = None
+    state: str | None = None  # of the target, if no one task could end the wait: "is full"
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -149,12 +150,13 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.kind.value}: {self.message}{place}"
 
 
-class Cause(msgspec.Struct, frozen=True):
+class Cause(msgspec.Struct, frozen=True, omit_defaults=True):
     """Two steps of different tasks, on something that both use: in the other order, it did not fail."""
 
     first: int  # index of the step
     second: int  # of `Trace.pending`, if it is not below the number of steps
     target: str
+    jointly: bool = False  # only with the other causes in the other order, too
 
 
 class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format", tag="omni-ipc-trace"):

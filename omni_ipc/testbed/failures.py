@@ -142,22 +142,21 @@ def _deadlock(cycle: list[Task]) -> Failure:
 
 def _waits(tasks: list[Task]) -> tuple[Wait, ...]:
     """Give the edges of the wait-for graph that begin at these tasks."""
-    waiting = [task for task in tasks if task.pending is not None and not task.ready()]
-    return tuple(
-        Wait(
-            task=task.name,
-            target=_reason(task).partition(", which ")[0],
-            held_by=None if holder is None else holder.name,
-            held_by_ended=holder is not None and holder.ended,
-            until=task.deadline,
-            where=place(task),
-        )
-        for task, holder in ((task, _sole_holder(task)) for task in waiting)
+    return tuple(_wait(task) for task in tasks if task.pending is not None and not task.ready())
+
+
+def _wait(task: Task) -> Wait:
+    holder = None if task.pending is None else task.pending.holder()
+    target, _, state = _reason(task).partition(", which ")
+    return Wait(
+        task=task.name,
+        target=target,
+        state=state if holder is None and state else None,
+        held_by=None if holder is None else holder.name,
+        held_by_ended=holder is not None and holder.ended,
+        until=task.deadline,
+        where=place(task),
     )
-
-
-def _sole_holder(task: Task) -> Task | None:
-    return None if task.pending is None else task.pending.holder()
 
 
 def _is_certain(task: Task) -> bool:

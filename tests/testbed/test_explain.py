@@ -10,7 +10,11 @@ from omni_ipc.explanations import Explanation
 from omni_ipc.records import Cause, Origin, Step, Trace
 from omni_ipc.testbed import ControlledRuntime, explore, replay
 from omni_ipc.testbed.explain import explain
+from omni_ipc.testbed.explain.causes import find_causes
+from omni_ipc.testbed.explain.conflicts import orders
 from omni_ipc.testbed.faults import SpuriousWakeup
+from omni_ipc.testbed.runner import Runner
+from omni_ipc.testbed.traces import trace_of
 from tests.testbed.kernels import Counter, and_join, found, lost_update, philosophers
 from tests.testbed.test_replay import crowded
 
@@ -238,5 +242,89 @@ def test_without_a_cause_all_that_tasks_share_matters() -> None:
     trace = explained(crowded).trace
     explanation = explain(msgspec.structs.replace(trace, causes=()))
     assert explanation.about == ("Counter.value",)
-    assert explanation.story == ()
+    (sentence,) = explanation.story
+    assert sentence.startswith("No order of two steps was found with which it would not fail")
     assert {"a field.read", "b field.write"} <= set(actions(explanation))
+
+
+def test_what_only_goes_with_the_cause_is_no_cause() -> None:
+    """Who is held up until an event is set takes the lock later, too; the lock can be taken later without that."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        lock, done, taken = rt.lock(), rt.event(), []
+
+        def first() -> None:
+            with lock:
+                taken.append("first")
+            done.set()
+
+        def second() -> None:
+            done.is_set()
+            with lock:
+                taken.append("second")
+
+        and_join(rt, first, second)
+        assert taken == ["first", "second"]
+
+    trace = explained(scenario).trace
+    assert [(cause.target, trace.steps[cause.first].action) for cause in trace.causes] == [("lock1", "lock.acquire")]
+
+
+def test_a_field_that_is_called_clock_is_data() -> None:
+    """What orders steps is told by the names that the runtime gives, and not by a word in somebody's own."""
+    for data in ("Clock.value", "Block.locked", "Pump.loop", "block2", "words1[3]", "dict1['lock1']"):
+        assert not orders(data), data
+    for order in ("lock1", "a.rlock2", "condition3", "the end of 'Clock'", "the waiters of condition1", "task 'a'"):
+        assert orders(order), order
+    assert orders("lock1 and 2 more")
+
+
+def test_two_orders_may_be_the_cause_together() -> None:
+    """Each of them alone leaves the other update lost."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        left, right = Counter(), Counter()
+        rt.watch(left, None, "Left")
+        rt.watch(right, None, "Right")
+
+        def slow() -> None:
+            seen = left.value, right.value
+            left.value, right.value = seen[0] + 1, seen[1] + 1
+
+        def quick() -> None:
+            left.value += 1
+            right.value += 1
+
+        and_join(rt, slow, quick)
+        assert (left.value, right.value) == (2, 2), "an update was lost"
+
+    with Runner(scenario) as runner:
+        run = runner.record([0, 1, 1, 2, 2, 2, 2])
+        assert run.failure is not None
+        trace = trace_of(run, "s", causes=find_causes(runner, run))
+    assert [(cause.target, cause.jointly) for cause in trace.causes] == [("Left.value", True), ("Right.value", True)]
+    assert explain(trace).story[2] == (
+        "With one of these orders turned round, it fails all the same; with both, it does not."
+    )
+
+
+def test_a_failure_of_every_order_is_said_to_have_none_as_its_cause() -> None:
+    """Rather than nothing, of which nobody knows what it means."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        assert lost_update(rt) == 3, "never"
+
+    assert explained(scenario).story == (
+        "No order of two steps was found with which it would not fail, nor two such orders together.",
+    )
+
+
+def test_who_waits_for_a_full_queue_is_told_that_it_is_full() -> None:
+    """Not only its name."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        queue = rt.queue(1)
+        queue.put(1)
+        rt.spawn(queue.put, 2, name="putter").join()
+
+    assert explained(scenario).story[-1] == "'putter' waits for queue1, which is full, and nobody is left to wake it."

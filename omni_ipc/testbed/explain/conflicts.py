@@ -11,8 +11,10 @@ from omni_ipc.explanations import Conflict
 from omni_ipc.records import Step
 
 _ORDERING = re.compile(
-    r"lock|condition|semaphore|barrier|the end of |the waiters of |^task '|^thread '|loop", re.IGNORECASE
+    r"(([^\[]+\.)?(r?lock|mutex|condition|semaphore|barrier|loop)\d+|(the (end|waiters) of|task|thread) .+)"
+    r"( and \d+ more)?"
 )
+"""Names as the runtime gives them: "lock2", "pump.lock2"; a field that somebody calls "clock" is data."""
 
 
 class Use(NamedTuple):
@@ -87,4 +89,4 @@ class History:
 
 def orders(target: str) -> bool:
     """Tell what is there to order steps, such as a lock, from data."""
-    return _ORDERING.search(target) is not None
+    return _ORDERING.fullmatch(target) is not None

@@ -8,13 +8,10 @@ from omni_ipc.records import Cause, Failure, FailureKind, Step, Trace, Wait
 from omni_ipc.testbed.explain.conflicts import History, orders
 from omni_ipc.testbed.explain.words import access_to, did, place
 
-_MORALS = (
-    (),
-    ("The other way round, it does not fail.",),
-    ("With either of these orders turned round, it does not fail.",),
-    ("With any one of these orders turned round, it does not fail.",),
-)
-"""By the number of causes: what the experiments have shown."""
+_ALONE = {1: "The other way round", 2: "With either of these orders turned round"}
+_ANY = "With any one of these orders turned round"
+_TOGETHER = "With one of these orders turned round, it fails all the same; with both, it does not."
+_NONE = "No order of two steps was found with which it would not fail, nor two such orders together."
 
 _LONGEST = 200  # characters of a message
 
@@ -28,13 +25,23 @@ def tell(trace: Trace, history: History) -> tuple[str, ...]:
     ]
     causes = [_cause((*trace.steps, *trace.pending), cause, len(trace.steps)) for cause in trace.causes]
     end = list(_end(trace, history, trace.failure)) if trace.failure is not None else []
-    return (*faults, *causes, *_MORALS[len(causes)], *end)
+    return (*faults, *causes, *_moral(trace, history), *end)
 
 
 def _cause(steps: Sequence[Step], cause: Cause, taken: int) -> str:
     target = None if orders(cause.target) else cause.target  # who holds a lock is told by the verb
     yet = ", which it had yet to do" if cause.second >= taken else ""
     return f"{did(steps[cause.first], target)} before {did(steps[cause.second], target)}{yet}."
+
+
+def _moral(trace: Trace, history: History) -> Iterator[str]:
+    """Say what the experiments have shown."""
+    if any(cause.jointly for cause in trace.causes):
+        yield _TOGETHER
+    elif trace.causes:
+        yield f"{_ALONE.get(len(trace.causes), _ANY)}, it does not fail."
+    elif trace.failure is not None and not trace.failure.waits and history.uses:
+        yield _NONE
 
 
 def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:
@@ -46,17 +53,22 @@ def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:
             main = next((wait for wait in failure.waits if wait.task == failure.task), failure.waits[0])
             yield from _too_early(trace, history, main)
             where = f" ({main.where.partition(' in ')[0]})" if main.where else ""
-            held = f", which '{main.held_by}' holds" if main.held_by else ""
-            gone = " and has ended" if main.held_by_ended else ""
-            yield f"'{main.task}' waits for {main.target}{held}{gone}{where}, and nobody is left to wake it."
+            yield f"'{main.task}' waits for {main.target}{where}, {_state(main)}and nobody is left to wake it."
         case _ if not trace.causes:
-            return
+            return  # nothing that the failure itself does not tell
         case FailureKind.EXCEPTION:
             first, *_ = failure.message.splitlines() or [""]
             where = f" ({failure.where.partition(' in ')[0]})" if failure.where else ""
             yield f"So '{failure.task}' raised {first[:_LONGEST].rstrip('.')}{where}."
         case _:
             yield f"So it came to this {failure.kind.value}: {failure.message[:_LONGEST].rstrip('.')}."
+
+
+def _state(wait: Wait) -> str:
+    """Say how what is waited for stands."""
+    if wait.held_by is not None:
+        return f"which '{wait.held_by}' {'has left locked' if wait.held_by_ended else 'holds'}, "
+    return f"which {wait.state}, " if wait.state else ""
 
 
 def _hold_and_wait(trace: Trace, wait: Wait, waits: Sequence[Wait]) -> str:
