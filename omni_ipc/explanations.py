@@ -20,9 +20,11 @@ class Explanation(msgspec.Struct, frozen=True):
     """A trace, and what matters in it.
 
     Args:
+        trace: to be read: its objects have the names that the code gives them. What is replayed is the one as saved.
         matters: indices of the steps that do.
         about: names of what the failure is about; `conflicts` are on these, and on what orders steps.
         story: what happened, a sentence each; the last one says what came of it.
+        names: what objects are called in it, and by the runtime: "Pump.lock" is "lock1"; faults name the latter.
     """
 
     trace: Trace
@@ -30,3 +32,4 @@ class Explanation(msgspec.Struct, frozen=True):
     about: tuple[str, ...]
     conflicts: tuple[Conflict, ...]
     story: tuple[str, ...]
+    names: dict[str, str] = {}

@@ -81,6 +81,7 @@ class Access(msgspec.Struct, frozen=True, omit_defaults=True):
     target: str  # "queue1", "Counter.value", "words1[3]"
     writes: bool = False
     value: str | None = None  # after the step, as text, if the target can show it
+    called: str | None = None  # what the code of the task calls the object: "Pump._early" for "dict4[7]"
 
 
 class Why(enum.StrEnum):

@@ -234,7 +234,7 @@ def test_faults_are_given_by_name_and_replayed_from_the_trace(omni: Omni, mine: 
         "    worker.start()\n    worker.join()\n    results.get()\n"
     )
     assert omni("explore", "mine.py:answer").code == 0
-    ran = omni("explore", "mine.py:answer", "--fault", "kill:worker", "--timers", "explored", "--save", ".")
+    ran = omni("explore", "mine.py:answer", "--faults", "kill:worker", "--timers", "explored", "--save", ".")
     assert ran.code == 1
     assert "with timers,2, kill:worker failed" in ran.out
     assert "fault.kill(worker)" in ran.out

@@ -55,9 +55,11 @@ def explore(
     memory: Annotated[
         str, typer.Option(help="When tasks see each other's stores: sc (at once), tso (x86-64), release or weak.")
     ] = "sc",
-    fault: Annotated[
+    faults: Annotated[
         list[str] | None,
         typer.Option(
+            "--faults",
+            "--fault",
             metavar="FAULT",
             help="What may go wrong at any step: kill:NAME, spurious, cancel[:NAME], late[:NAME] or hook:NAME; each "
             "once in a schedule, or with ,N at most N times. May be given again.",
@@ -90,7 +92,7 @@ def explore(
             seconds=seconds,
             seed=seed,
             memory=memory,
-            faults=fault or (),
+            faults=faults or (),
             timers=timers,
             instrument=instrument or (),
             jobs=jobs,

@@ -32,6 +32,7 @@ def replay(
     """Run the code along a trace: the reference, unless a defect is put back."""
     from omni_ipc.device.api import open_device
     from omni_ipc.testbed import Mode
+    from omni_ipc.testbed.explain import explain
     from omni_ipc.workflows import replaying
 
     out = Output(json)
@@ -45,7 +46,8 @@ def replay(
     if replayed.verdict is Verdict.DIVERGED and given.origin is Origin.EXPLORED:
         out.say("", f"if the code was edited: {replay_command(given, trace)} --tolerant")
     if replayed.failure:
-        out.say("", tell(replayed.failure))
+        read = explain(replayed.trace).trace.failure if replayed.trace else None
+        out.say("", tell(read or replayed.failure))
     return out.write("replay", replayed.verdict.exit_code, replayed)
 
 

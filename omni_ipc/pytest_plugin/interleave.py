@@ -21,7 +21,6 @@ from omni_ipc.report.plain import Neutral
 from omni_ipc.report.text import render
 from omni_ipc.testbed import Mode, explore, replay, saved
 from omni_ipc.testbed.explain import explain
-from omni_ipc.testbed.faults import parse
 
 _OPTIONS = frozenset(
     {"strategy", "runs", "seconds", "seed", "instrument", "faults", "timers", "memory", "max_steps", "require"}
@@ -63,9 +62,8 @@ def _explore(item: pytest.Function, scenario: Callable[[], object], options: dic
         raise UnknownName("verdict to require", require, (Verdict.HOLDS, Verdict.BOUNDED))
     folder = item.config.rootpath / saved.FOLDER
     memory = options.get("memory", "sc")
-    faults = [parse(fault) for fault in options.pop("faults", ())]
     first = saved.for_scenario(item.nodeid, memory=memory, folder=folder)
-    report = explore(scenario, name=item.nodeid, faults=faults, first=first, **options)
+    report = explore(scenario, name=item.nodeid, first=first, **options)
     item.user_properties.append((VERDICT, f"{report.verdict}: {report.reason}"))
     item.user_properties += [(NOTE, note) for note in report.notes]
     if report.verdict is Verdict.VIOLATED:

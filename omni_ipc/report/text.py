@@ -192,7 +192,19 @@ def _legend(explanation: Explanation, rows: Sequence[Row | Gap]) -> list[Rendera
     left_out = sum(sum(row.counts.values()) for row in rows if isinstance(row, Gap))
     if left_out:
         parts.append(f"{counted(left_out, 'step')} of {len(explanation.trace.steps):,} left out: show --all")
-    return [Text("   ".join(parts), "dim")] if parts else []
+    lines = [*(["   ".join(parts)] if parts else []), *_names(explanation, rows)]
+    return [Text(line, "dim") for line in lines]
+
+
+def _names(explanation: Explanation, rows: Sequence[Row | Gap]) -> list[str]:
+    """Say which names the runtime has for what is shown."""
+    shown = {access.target for row in rows if isinstance(row, Row) for access in row.step.accesses}
+    names = [
+        f"{called} is {name}"
+        for called, name in explanation.names.items()
+        if any(target.startswith(called) for target in shown)
+    ]
+    return [f"to the runtime, {', '.join(names)}"] if names else []
 
 
 def _graph(waits: Sequence[Wait]) -> list[RenderableType]:

@@ -9,10 +9,10 @@ from pathlib import Path
 from omni_ipc.records import MemoryOrder, Report, Trace
 from omni_ipc.testbed.again import happens_again
 from omni_ipc.testbed.faults.kernel import Fault
-from omni_ipc.testbed.faults.names import Timers, parse, with_timers
+from omni_ipc.testbed.faults.names import Timers, parsed, with_timers
 from omni_ipc.testbed.jobs import explore_in_jobs
 from omni_ipc.testbed.loading import name_of
-from omni_ipc.testbed.options import Options
+from omni_ipc.testbed.options import Options, several
 from omni_ipc.testbed.resuming import Saved
 from omni_ipc.testbed.runner import Scenario
 from omni_ipc.testbed.search import Search
@@ -32,7 +32,7 @@ def explore(
     defect: str | None = None,
     max_steps: int = 10_000,
     declared: bool = False,
-    faults: Sequence[Fault] = (),
+    faults: Sequence[Fault | str] = (),
     timers: str = Timers.VIRTUAL,
     instrument: Collection[str] = (),
     first: Sequence[Trace] = (),
@@ -61,7 +61,7 @@ def explore(
         defect: name of the defect that the scenario was given, for the trace.
         max_steps: steps after which a schedule counts as a livelock.
         declared: vouch for it that what tasks share beside the runtime's objects and watched ones does not matter.
-        faults: what may go wrong in a schedule, at any step; see `faults`.
+        faults: what may go wrong in a schedule, at any step; values, or their names: "kill:worker"; see `faults`.
         timers: a `Timers`: whether timeouts may fire while tasks can go on.
         instrument: names of modules and packages ("vendor.pump", "vendor.*") that get a point at each access to state
             that tasks share; so does the module of a scenario that takes no runtime.
@@ -77,6 +77,7 @@ def explore(
         UsageError: the scenario is no function of at most one argument, or a budget is not positive.
         UnknownName: there is no such strategy, or no such memory order.
     """
+    given = parsed(several("faults", faults))
     options = Options(
         name=name or str(getattr(scenario, "__name__", "scenario")),
         strategy=strategy,
@@ -88,16 +89,16 @@ def explore(
         defect=defect,
         max_steps=max_steps,
         declared=declared,
-        faults=tuple(str(fault) for fault in faults),
+        faults=tuple(map(str, given)),
         timers=timers,
-        instrument=tuple(instrument),
+        instrument=several("instrument", instrument),
         jobs=jobs,
     ).check()
     if (again := happens_again(scenario, first, transparent=transparent, max_steps=max_steps)) is not None:
         return again
     if jobs > 1:
         return explore_in_jobs(found_as or (name_of(scenario),), options, resume=resume, progress=progress)
-    return conduct(scenario, options, faults=faults, resume=resume, progress=progress)[1]
+    return conduct(scenario, options, faults=given, resume=resume, progress=progress)[1]
 
 
 def conduct(
@@ -114,7 +115,7 @@ def conduct(
         faults: as values, if they are more than their names.
     """
     if faults is None:
-        faults = [parse(fault) for fault in options.faults]
+        faults = parsed(options.faults)
     faults = with_timers(faults, options.timers)
     saved = None if resume is None else Saved(resume, scenario, options)
     search = Search(

@@ -74,6 +74,11 @@ def title(subject: Subject) -> str:
     return f"{first[1]}[{', '.join(f'{name}={value}' for name, value in rest)}]"
 
 
+def root(name: str) -> str:
+    """Return the name of the object that a name begins with: "dict4" of "dict4[7]"."""
+    return name.partition("[")[0].partition(" and ")[0]
+
+
 def bits_of(mask: int) -> Iterator[int]:
     """Give the single bits of a set."""
     while mask:

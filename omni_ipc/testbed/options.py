@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -15,7 +16,20 @@ from omni_ipc.testbed.faults.names import Timers
 from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.strategies import STRATEGIES, Strategy, share_of
 
+T = TypeVar("T")
+
 _MOST_JOBS_A_CORE = 8
+
+
+def several(option: str, given: Collection[T]) -> tuple[T, ...]:
+    """Return what an option takes several of.
+
+    Raises:
+        UsageError: it is a string, whose letters nobody means.
+    """
+    if isinstance(given, str):
+        raise UsageError(f"{option} is {given!r}, and takes several names. Write {option}=[{given!r}].")
+    return tuple(given)
 
 
 class Options(msgspec.Struct, frozen=True):

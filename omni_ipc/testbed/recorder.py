@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -17,11 +18,16 @@ import msgspec
 from omni_ipc.records import Access, Step, Switch, Why
 from omni_ipc.testbed.buffering import Drain
 from omni_ipc.testbed.failures import place
+from omni_ipc.testbed.faults.agent import Agent
+from omni_ipc.testbed.holders import called
+from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.locations import Column, Locations, bits_of
+from omni_ipc.testbed.locations import Column, Locations, bits_of, root, title
+from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.operations import Subject
 from omni_ipc.testbed.strategies.default import default_choice
 from omni_ipc.testbed.tasks import Task
+from omni_ipc.testbed.where import product_frame
 
 
 @runtime_checkable
@@ -42,6 +48,8 @@ class Recorder:
         self._values: list[Mapping[int, str]] = [{}]  # that were left behind, by bit: item k + 1 by step k
         self._pending: list[tuple[int, Step, int, int]] = []  # at the end: by whom, and what it would read and write
         self._is_settled = False
+        self._called: dict[tuple[int, str], str] = {}  # by task, and by the name that the runtime gives
+        self._nameless: set[tuple[str, CodeType]] = set()  # where looking again would find no more
         self._before: Task | None = None
         self._now = 0.0
         kernel.observer = self
@@ -52,6 +60,7 @@ class Recorder:
             self._values.append(self._show(len(self._steps)))
         assert chosen.pending is not None, "who is chosen has announced what it will do"
         self._locations.meet_all(chosen.pending)
+        self._call(chosen.pending.subject, chosen)
         ready = kernel.enabled()
         step = describe_step(chosen, chosen.where if isinstance(chosen, Drain) else place(chosen))
         self._steps.append(
@@ -68,6 +77,7 @@ class Recorder:
     def meet(self, subject: Subject) -> None:
         """Take note of something that a step touches beside the subject of its operation."""
         self._locations.meet(subject)
+        self._call(subject, self._kernel.current)
 
     def settle(self) -> None:
         """Read what the last step has left behind, and who waits; the first call counts."""
@@ -80,6 +90,7 @@ class Recorder:
             operation = task.pending
             if operation is not None and not isinstance(task, Drain):
                 self._locations.meet_all(operation)
+                self._call(operation.subject, task)
                 self._pending.append((task.index, describe_step(task, place(task)), operation.reads, operation.writes))
 
     def steps(self, order: Sequence[int]) -> tuple[Step, ...]:
@@ -93,13 +104,15 @@ class Recorder:
 
     def _with_accesses(self, order: Sequence[int]) -> tuple[Step, ...]:
         steps = [*self._steps[: len(order)], *(step for _, step, _, _ in self._pending)]
+        tasks = [*order, *(index for index, *_ in self._pending)]
         accesses: dict[int, dict[str, Access]] = defaultdict(dict)
         for name, bits, column in self._locations.groups(self._contended(steps, len(order)), self._kernel.tasks):
             for index, writes in column:
                 values = self._values[index + 1] if index < len(order) else {}
                 value = next(filter(None, map(values.get, bits)), None)
                 known = accesses[index].get(name, Access(name))  # several bits may be parts of one thing
-                accesses[index][name] = Access(name, known.writes or writes, known.value or value)
+                called = self._called.get((tasks[index], root(name)))
+                accesses[index][name] = Access(name, known.writes or writes, known.value or value, called)
         return tuple(
             msgspec.structs.replace(step, accesses=tuple(accesses[index].values())) for index, step in enumerate(steps)
         )
@@ -131,6 +144,23 @@ class Recorder:
                     values[bit] = subject.shown()
         return values
 
+    def _call(self, subject: Subject | None, user: Task) -> None:
+        """Take note of what the code of a task calls an object that it uses."""
+        used: object
+        if isinstance(subject, Controlled):
+            name, used = subject.name, subject
+        elif isinstance(subject, Shown) and subject.container is not None:
+            name, used = root(title(subject)), subject.container
+        else:
+            return
+        frame = product_frame(user.frame())
+        if frame is None or (user.index, name) in self._called or (name, frame.f_code) in self._nameless:
+            return
+        if (found := called(used, frame)) is not None:
+            self._called[user.index, name] = found
+        else:
+            self._nameless.add((name, frame.f_code))
+
     def _passed(self, now: float) -> float | None:
         passed = now > self._now
         self._now = now
@@ -146,6 +176,10 @@ class Recorder:
         if before in ready:
             action = f" with {before.pending.action}" if before.pending else ""
             return Switch(Why.PREEMPTED, f"'{before.name}' could have gone on{action}", over)
+        if isinstance(before, Agent):
+            return Switch(
+                Why.ENDED, f"'{before.name}' has happened" if before.name != "time" else "time has passed", over
+            )
         if before.ended or before.pending is None or isinstance(before, Drain):
             end = "have all arrived" if isinstance(before, Drain) else "has ended"
             return Switch(Why.ENDED, f"'{before.name}' {end}", over)

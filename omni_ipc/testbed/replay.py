@@ -11,7 +11,7 @@ import msgspec
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Failure, Origin, Trace
 from omni_ipc.testbed.explain.causes import find_causes
-from omni_ipc.testbed.faults.names import parse
+from omni_ipc.testbed.faults.names import parsed
 from omni_ipc.testbed.following import Diverged, Following
 from omni_ipc.testbed.repairing import follow_repairing
 from omni_ipc.testbed.runner import Runner, Scenario
@@ -118,7 +118,7 @@ def _runner(scenario: Scenario, trace: Trace, transparent: Collection[str], max_
         transparent=transparent,
         max_steps=max_steps,
         memory=trace.memory,
-        faults=[parse(fault) for fault in trace.faults],
+        faults=parsed(trace.faults),
         instrument=trace.instrument,
         points=trace.points,
     )

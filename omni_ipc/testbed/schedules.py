@@ -19,7 +19,9 @@ from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed.explain import explain
 from omni_ipc.testbed.explain.causes import find_causes
 from omni_ipc.testbed.faults.kernel import Fault
+from omni_ipc.testbed.faults.names import parsed
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.options import several
 from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.stepper import ScheduleFailed
 from omni_ipc.testbed.strategies.default import Deviating
@@ -51,7 +53,7 @@ class Schedule:
         scenario: Scenario,
         *,
         instrument: Collection[str] = (),
-        faults: Sequence[Fault] = (),
+        faults: Sequence[Fault | str] = (),
         memory: str = MemoryOrder.SC,
         max_steps: int = 10_000,
     ) -> object:
@@ -67,8 +69,8 @@ class Schedule:
             scenario,
             memory=MemoryOrder(memory),
             max_steps=max_steps,
-            faults=faults,
-            instrument=instrument,
+            faults=parsed(several("faults", faults)),
+            instrument=several("instrument", instrument),
             points=_POINTS.get(key, ()),
         ) as runner:
             run = runner.run(_Drawn(self.deviations))

@@ -10,7 +10,7 @@ from omni_ipc.errors import UsageError
 from omni_ipc.records import MemoryOrder, Report, Trace
 from omni_ipc.report.text import counted
 from omni_ipc.testbed import Progress, explore
-from omni_ipc.testbed.faults import Timers, parse
+from omni_ipc.testbed.faults import Timers
 from omni_ipc.testbed.loading import Function, load
 from omni_ipc.testbed.strategies.estimate import told
 
@@ -47,7 +47,7 @@ def explore_scenario(
         seconds=seconds,
         seed=seed,
         memory=memory,
-        faults=[parse(fault) for fault in faults],
+        faults=faults,
         timers=timers,
         instrument=instrument,
         first=first,

@@ -10,6 +10,7 @@ import pytest
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.testbed import STRATEGIES, ControlledRuntime, Progress, explore
+from omni_ipc.testbed.faults import Kill
 from tests.testbed.kernels import independent, lost_update, philosophers
 
 
@@ -137,3 +138,18 @@ def test_names_of_living_tasks_are_unique() -> None:
         return "again"
 
     assert set(explore(scenario).outcomes) == {"'again'"}
+
+
+def test_faults_are_given_by_name_as_well_as_by_value() -> None:
+    """The same words as on the command line, for an exploration as for a marked test."""
+    named, made = explore(philosophers, faults=["kill:a"]), explore(philosophers, faults=[Kill("a")])
+    assert (named.verdict, named.reason) == (made.verdict, made.reason)
+
+
+@pytest.mark.parametrize("option", ["faults", "instrument"])
+def test_a_string_where_several_are_taken_is_told(option: str) -> None:
+    """Its letters are not what anybody means."""
+    with pytest.raises(
+        UsageError, match=rf"{option} is 'kill:a', and takes several names. Write {option}=\['kill:a'\]"
+    ):
+        explore(philosophers, **{option: "kill:a"})  # type: ignore[arg-type]

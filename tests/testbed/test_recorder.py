@@ -49,7 +49,7 @@ def test_what_one_task_alone_uses_is_not_told() -> None:
 
     (mine, shared) = steps_of(trace_of(scenario), "queue.put")
     assert mine.accesses == ()
-    assert shared.accesses[0] == Access("queue2", True, "[2]")
+    assert shared.accesses[0] == Access("queue2", True, "[2]", "shared")
 
 
 def test_each_switch_has_its_reason() -> None:

@@ -1,9 +1,10 @@
 """Which pairs of steps a failure is due to, found by experiment: in the other order, it does not happen.
 
 Two steps of different tasks that conflict are a candidate; those nearest to each other come first, and those on data
-before those on locks. The schedule is run again with the first one's task held up until the second one is done. If that
-turns the order of the two round, and the run ends well, their order is a cause. To hold up a task turns other orders
-round, too. So a cause is left out if another one was turned round with it, but can be turned round without it.
+before those on locks, which say less. The schedule is run again with the first one's task held up until the second one
+is done. If that turns the order of the two round, and the run ends well, their order is a cause. To hold up a task
+turns other orders round, too. So a cause is left out if another one was turned round with it, but can be turned round
+without it.
 
 If no order is a cause alone, two of them may be it together: then a second task is held up in a run that failed with
 one held up.
@@ -21,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 
 from omni_ipc.records import Cause, FailureKind, Step
-from omni_ipc.testbed.explain.conflicts import History, Use, orders
+from omni_ipc.testbed.explain.conflicts import Use, orders, uses_of
 from omni_ipc.testbed.runner import Runner
 from omni_ipc.testbed.strategies.base import Run
 from omni_ipc.testbed.strategies.default import Sequenced
@@ -71,8 +72,9 @@ class _Search:
         alone = [made for _, kind in groupby(candidates, _is_order) for made in self._each_alone(list(kind))]
         causes = [made for made in alone if made.ends_well]
         if causes:
-            telling = [made for made in causes if not self._follows(made, causes)]
-            return [made.pair for made in telling or causes][:_MOST_CAUSES]
+            telling = [made.pair for made in causes if not self._follows(made, causes)] or [causes[0].pair]
+            on_data = [pair for pair in telling if not _is_order(pair)]
+            return (on_data or telling)[:_MOST_CAUSES]
         return self._two_together(alone, candidates)
 
     def _each_alone(self, candidates: Sequence[Cause]) -> Iterator[_Experiment]:
@@ -112,13 +114,8 @@ class _Search:
         )
 
     def _follows(self, made: _Experiment, causes: Sequence[_Experiment]) -> bool:
-        """Tell whether a cause is one only because another one was turned round with it; what is on data says more."""
-        return any(
-            self._turns(made, other.pair)
-            and (_is_order(made.pair) > _is_order(other.pair) or not self._turns(other, made.pair))
-            for other in causes
-            if other is not made
-        )
+        """Tell whether a cause is one only because another one was turned round with it."""
+        return any(self._turns(made, other.pair) and not self._turns(other, made.pair) for other in causes)
 
 
 def _candidates(steps: Sequence[Step], taken: int) -> Iterator[Cause]:
@@ -141,7 +138,7 @@ def _conflicts(steps: Sequence[Step]) -> Iterator[Cause]:
 
     An acquisition races with an earlier one, however often the lock was released and taken in between.
     """
-    for target, uses in History(steps).uses.items():
+    for target, uses in uses_of(steps).items():
         is_order = orders(target)
         for place, second in enumerate(uses):
             met: set[tuple[str, bool]] = set()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from omni_ipc.explanations import Conflict
 from omni_ipc.records import Step
+
+if TYPE_CHECKING:
+    from omni_ipc.testbed.explain.names import Names
 
 _ORDERING = re.compile(
     r"(([^\[]+\.)?(r?lock|mutex|condition|semaphore|barrier|loop)\d+|(the (end|waiters) of|task|thread) .+)"
@@ -31,15 +34,14 @@ class History:
 
     Attributes:
         uses: by target.
+        names: what targets are called.
     """
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self.uses: dict[str, list[Use]] = defaultdict(list)
+    def __init__(self, steps: Sequence[Step], names: Names) -> None:
+        self.uses = uses_of(steps)
+        self.names = names
         self._steps = steps
         self._before: list[int] | None = None
-        for index, step in enumerate(steps):
-            for access in step.accesses:
-                self.uses[access.target].append(Use(index, step.task, access.writes, access.value))
 
     def targets(self, index: int) -> tuple[str, ...]:
         """Return what a step uses."""
@@ -64,7 +66,7 @@ class History:
             for place, later in enumerate(uses):
                 for earlier in reversed(uses[:place]):
                     if earlier.task != later.task and (earlier.writes or later.writes):
-                        yield Conflict(earlier.at, later.at, target, orders(target))
+                        yield Conflict(earlier.at, later.at, target, self.names.orders(target))
                     if earlier.writes or (later.writes and earlier.task == later.task):
                         break  # what came before it came before this one, too
 
@@ -87,6 +89,15 @@ class History:
         return self._before
 
 
+def uses_of(steps: Sequence[Step]) -> dict[str, list[Use]]:
+    """Return the uses of each target, in order."""
+    uses: dict[str, list[Use]] = defaultdict(list)
+    for index, step in enumerate(steps):
+        for access in step.accesses:
+            uses[access.target].append(Use(index, step.task, access.writes, access.value))
+    return uses
+
+
 def orders(target: str) -> bool:
-    """Tell what is there to order steps, such as a lock, from data."""
+    """Tell what is there to order steps, such as a lock, from data, by the names of the runtime."""
     return _ORDERING.fullmatch(target) is not None

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from omni_ipc.records import Step, Trace
-from omni_ipc.testbed.explain.conflicts import History, Use, orders
+from omni_ipc.testbed.explain.conflicts import History, Use
 from omni_ipc.testbed.explain.words import is_region
 
 _SHORT = 24
@@ -36,10 +36,10 @@ def steps_that_matter(trace: Trace, history: History, about: Collection[str]) ->
 def what_it_is_about(trace: Trace, history: History) -> tuple[str, ...]:
     """Return what the causes are about, what the failing step uses, and what is waited for; all data, if it is none."""
     about = [cause.target for cause in trace.causes]
-    about += [target for index in _ends(trace) for target in history.targets(index) if not orders(target)]
-    about += [target for wait in _waits(trace) for target in history.uses if target in wait.split()]
+    about += [target for index in _ends(trace) for target in history.targets(index) if not history.names.orders(target)]
+    about += [target for wait in _waits(trace) for target in history.names.waited_for(wait)]
     if not trace.causes and not _waits(trace):
-        about = [target for target in history.uses if not orders(target)]
+        about = [target for target in history.uses if not history.names.orders(target)]
     return tuple(dict.fromkeys(about))
 
 
@@ -70,7 +70,7 @@ def _core(trace: Trace, history: History) -> set[int]:
     causes = {index for cause in trace.causes for index in (cause.first, cause.second)}
     core = {index for index in causes if index < len(trace.steps)} | _ends(trace)
     for wait in _waits(trace):
-        for target in set(wait.split()) & history.uses.keys():
+        for target in history.names.waited_for(wait):
             core |= {use.at for use in history.uses[target][-1:]}
     return core
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from omni_ipc.records import Cause, Failure, FailureKind, Step, Trace, Wait
-from omni_ipc.testbed.explain.conflicts import History, orders
+from omni_ipc.testbed.explain.conflicts import History
 from omni_ipc.testbed.explain.words import access_to, did, place
 
 _ALONE = {1: "The other way round", 2: "With either of these orders turned round"}
@@ -23,15 +23,17 @@ def tell(trace: Trace, history: History) -> tuple[str, ...]:
         for number, step in enumerate(trace.steps, start=1)
         if step.action.startswith("fault.")
     ]
-    causes = [_cause((*trace.steps, *trace.pending), cause, len(trace.steps)) for cause in trace.causes]
+    causes = [_cause(trace, history, cause) for cause in trace.causes]
     end = list(_end(trace, history, trace.failure)) if trace.failure is not None else []
     return (*faults, *causes, *_moral(trace, history), *end)
 
 
-def _cause(steps: Sequence[Step], cause: Cause, taken: int) -> str:
-    target = None if orders(cause.target) else cause.target  # who holds a lock is told by the verb
-    yet = ", which it had yet to do" if cause.second >= taken else ""
-    return f"{did(steps[cause.first], target)} before {did(steps[cause.second], target)}{yet}."
+def _cause(trace: Trace, history: History, cause: Cause) -> str:
+    steps = (*trace.steps, *trace.pending)
+    target = None if history.names.orders(cause.target) else cause.target  # who holds a lock is told by the verb
+    yet = ", which it had yet to do" if cause.second >= len(trace.steps) else ""
+    sentence = f"{did(steps[cause.first], target)} before {did(steps[cause.second], target)}{yet}."
+    return sentence[0].upper() + sentence[1:]
 
 
 def _moral(trace: Trace, history: History) -> Iterator[str]:
@@ -92,7 +94,7 @@ def _takes(step: Step, lock: str) -> bool:
 
 def _too_early(trace: Trace, history: History, wait: Wait) -> Iterator[str]:
     """Tell of the last one that changed what a task waits for, before the task began to."""
-    for target in set(wait.target.split()) & history.uses.keys():
+    for target in history.names.waited_for(wait.target):
         begun = [use for use in history.uses[target] if use.task == wait.task]
         changed = [use for use in history.uses[target] if use.task != wait.task and use.writes]
         if begun and changed and changed[-1].at < begun[-1].at:

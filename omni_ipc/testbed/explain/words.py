@@ -77,6 +77,8 @@ def access_to(step: Step, target: str | None) -> Access | None:
 
 def did(step: Step, target: str | None = None) -> str:
     """Say what a step did, and what it saw or left at a target: "'a' read Counter.value (0, races.py:26)"."""
+    if step.action.startswith("fault."):
+        return f"the fault {step.action.removeprefix('fault.')} came"
     access = access_to(step, target)
     value = _short(access.value) if access is not None and access.value is not None else None
     notes = [note for note in (None if target is None else value, place(step)) if note]
@@ -95,16 +97,15 @@ def place(step: Step) -> str | None:
 
 
 def _verb(step: Step, target: str | None) -> tuple[str, str]:
-    if step.expired:
-        return "gave up on", _call(step)
     kind, _, what = step.action.partition(".")
     if what in ("read", "write") and target is not None and kind != "words":
         return ("read" if what == "read" else "set"), target
     if step.action in _VERBS and step.fields:
         first = next(iter(step.fields.values()))
         index = step.fields.get("index")
-        return _VERBS[step.action], f"{first}[{index}]" if index is not None else str(first)
-    return "did", _call(step)
+        verb = "gave up on" if step.expired else _VERBS[step.action]
+        return verb, f"{first}[{index}]" if index is not None else str(first)
+    return "gave up on" if step.expired else "did", _call(step)
 
 
 def _call(step: Step) -> str:

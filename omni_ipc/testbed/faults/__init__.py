@@ -1,7 +1,7 @@
 """Faults, as choices: explored, replayed and shrunk as the choice of the next task is.
 
     explore(scenario, faults=[Kill("worker"), SpuriousWakeup()], timers="explored")
-    omni-ipc explore file.py:scenario --fault kill:worker --fault spurious --timers explored
+    omni-ipc explore file.py:scenario --faults kill:worker --faults spurious --timers explored
 
 None is possible unless it is asked for: each multiplies the schedules, and what survives them is a question of what the
 code under test promises. A fault happens before a step of some task, so many times in a run at most.

@@ -55,6 +55,15 @@ def parse(text: str) -> Fault:
     return FAULTS[kind](target, int(times) if comma else 1)
 
 
+def parsed(faults: Sequence[Fault | str]) -> tuple[Fault, ...]:
+    """Read those faults that are given by name.
+
+    Raises:
+        UsageError: as `parse`.
+    """
+    return tuple(parse(fault) if isinstance(fault, str) else fault for fault in faults)
+
+
 def with_timers(faults: Sequence[Fault], timers: str) -> tuple[Fault, ...]:
     """Add what lets timers fire early, if they are to be explored.
 

@@ -40,6 +40,11 @@ class Shown:
     def holder(self) -> Task | None:
         return self._subject.holder()
 
+    @property
+    def container(self) -> object | None:
+        """The container that is accessed, or of which an item is; None if it is something else."""
+        return self._held if self._part is None else None
+
     def shown(self) -> str:
         """Return the value that is there now."""
         try:
