@@ -14,6 +14,7 @@ from types import TracebackType
 import msgspec
 
 from omni_ipc.errors import Inconclusive
+from omni_ipc.interrupts import postponed
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -74,18 +75,19 @@ class Children:
         with self._lock:
             if self._closed:
                 raise Inconclusive("The check was ended before this run began. Run it again.")
-            process = subprocess.Popen(
-                command,
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-            )
-            self._running.add(process)
+            with postponed():
+                process = subprocess.Popen(
+                    command,
+                    cwd=cwd,
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    errors="replace",
+                    start_new_session=True,
+                )
+                self._running.add(process)
         return process
 
 

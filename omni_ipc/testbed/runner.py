@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from asyncio import events
@@ -94,7 +95,12 @@ class Runner:
         self._pool.close()
 
     def begin(self, chooser: Chooser, prefix: Sequence[int] = ()) -> tuple[Kernel, ControlledRuntime]:
-        """Make the world of a run, without starting it."""
+        """Make the world of a run, without starting it.
+
+        Raises:
+            KeyboardInterrupt: the user has had enough.
+        """
+        self._guard.raise_if_interrupted()
         kernel = self._make()(
             chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix
         )
@@ -160,13 +166,15 @@ class Runner:
         explorers = events._get_running_loop()
         try:
             events._set_running_loop(None)  # tasks run in none before they have one
-            self.start(kernel, rt)
-        finally:
             try:
-                run = self.finish(kernel, rt, recorder)
-            finally:
-                events._set_running_loop(explorers)
-        return run
+                self.start(kernel, rt)
+            except BaseException:
+                with contextlib.suppress(Exception):  # what went wrong first is what is told
+                    self.finish(kernel, rt, recorder)
+                raise
+            return self.finish(kernel, rt, recorder)
+        finally:
+            events._set_running_loop(explorers)
 
     def points(self) -> tuple[str, ...]:
         """Name the accesses of instrumented code that are points, and what else is told apart by steps of its own."""

@@ -67,6 +67,16 @@ class Guard:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _process.close(self)
+        if kind is None:
+            self.raise_if_interrupted()
+
+    def raise_if_interrupted(self) -> None:
+        """Answer a Ctrl-C that came between two runs, where nothing is half done.
+
+        Raises:
+            KeyboardInterrupt: there was one.
+        """
+        _process.raise_if_interrupted()
 
     def runs(self) -> bool:
         """Tell whether a task of its run runs now."""
@@ -81,6 +91,7 @@ class _Process:
         self._undo: list[Undo] = []
         self._replacements: dict[int, Callable[..., Any]] = {}
         self._watchdog = Watchdog(running)
+        self._interrupted = False
 
     def open(self, guard: Guard) -> None:
         """Add a guard; the first one changes the process.
@@ -108,6 +119,7 @@ class _Process:
             self._watchdog.start()
             self._undo.append(self._watchdog.stop)
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                self._interrupted = False
                 before = signal.signal(signal.SIGINT, self._on_interrupt)
                 self._undo.append(lambda: signal.signal(signal.SIGINT, before))
 
@@ -140,12 +152,25 @@ class _Process:
             functools.partial(setattr, owner, name, original) if own else functools.partial(delattr, owner, name)
         )
 
-    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        """End the run at its next point, so that no code under test takes Ctrl-C for an error of its own."""
-        kernel = running()
-        if kernel is None or kernel.escape is not None:
+    def raise_if_interrupted(self) -> None:
+        """Answer a Ctrl-C that came between two runs."""
+        interrupted, self._interrupted = self._interrupted, False
+        if interrupted:
             raise KeyboardInterrupt
-        kernel.interrupt(KeyboardInterrupt())
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Answer the first Ctrl-C where nothing is half done, and a second one at once.
+
+        That is at the next point of a run, so that no code under test takes it for an error of its own, or before the
+        next run.
+        """
+        kernel = running()
+        if self._interrupted or (kernel is not None and kernel.escape is not None):
+            raise KeyboardInterrupt
+        if kernel is None:
+            self._interrupted = True
+        else:
+            kernel.interrupt(KeyboardInterrupt())
 
 
 _process = _Process()

@@ -6,13 +6,16 @@ import functools
 import gc
 import signal
 import weakref
+from collections.abc import Callable
 
 import greenlet
 import pytest
 
 from omni_ipc.records import Verdict
 from omni_ipc.testbed import ControlledRuntime, Stepper, explore
+from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Carrier
+from omni_ipc.testbed.uncontrolled import Guard
 from tests.testbed.kernels import independent
 
 
@@ -176,16 +179,42 @@ def test_ctrl_c_ends_the_exploration(catching: tuple[type[BaseException], ...]) 
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_ctrl_c_between_runs_ends_the_exploration() -> None:
-    """As when it comes while progress is told."""
+def _raise(progress: object) -> None:
+    raise KeyboardInterrupt
 
-    def interrupt(progress: object) -> None:
-        raise KeyboardInterrupt
 
+def _press(progress: object) -> None:
+    PRESS_CTRL_C()
+
+
+@pytest.mark.parametrize("interrupt", [_raise, _press])
+def test_ctrl_c_between_runs_ends_the_exploration(interrupt: Callable[[object], None]) -> None:
+    """As when it comes while progress is told: nothing is half done there."""
     before = carriers()
     with pytest.raises(KeyboardInterrupt):
         explore(independent(4, 4), strategy="brute-force", progress=interrupt)
     assert carriers() == before
+
+
+def test_ctrl_c_before_a_run_has_begun_is_no_bug_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one is answered at once, also where the world of a run is half made; nothing else is told."""
+
+    def press_twice(kernel: Kernel, *_: object) -> None:
+        PRESS_CTRL_C()
+        PRESS_CTRL_C()
+
+    monkeypatch.setattr(Kernel, "launch", press_twice)
+    with pytest.raises(KeyboardInterrupt):
+        explore(independent(2, 2))
+
+
+def test_ctrl_c_after_the_last_run_is_not_lost() -> None:
+    """It is answered once everything is as it was."""
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        with Guard():
+            PRESS_CTRL_C()
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_a_task_starts_without_the_context_of_an_earlier_one() -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from omni_ipc.errors import EnvironmentMissing
+from omni_ipc.interrupts import postponed
 from omni_ipc.workflows.bench import environments
 from omni_ipc.workflows.bench.child import Child
 from omni_ipc.workflows.bench.environments import Recipe
@@ -88,7 +89,8 @@ class Process:
 
     def _started(self) -> Child:
         if self._child is None:
-            self._child = Child(self._command, self._environment)
+            with postponed():
+                self._child = Child(self._command, self._environment)
             self._child.read(_START_S)
         return self._child
 

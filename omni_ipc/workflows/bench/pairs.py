@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from omni_ipc.interrupts import postponed
 from omni_ipc.workflows.bench.child import Child
 from omni_ipc.workflows.bench.measures import Found, Measure
 from omni_ipc.workflows.bench.pair import Command
@@ -67,6 +68,7 @@ def started(paths: list[str]) -> Iterator[dict[str, Pair]]:
     with contextlib.ExitStack() as stack:
         pairs = {}
         for path in paths:
-            pairs[path] = Pair(path)
-            stack.callback(pairs[path].end)
+            with postponed():
+                pairs[path] = Pair(path)
+                stack.callback(pairs[path].end)
         yield pairs
