@@ -21,9 +21,9 @@ from omni_ipc.cli.interrupts import defer, leave
 def main() -> None:
     """Run the command line."""
     defer()  # from here on, and while what follows is imported
-    from omni_ipc.cli.app import app
+    from omni_ipc.cli.app import run
     from omni_ipc.cli.ending import end
     from omni_ipc.report.output import survive_readers
 
     survive_readers()
-    leave(end(lambda: app(prog_name="omni-ipc")))
+    leave(end(run))

@@ -53,6 +53,15 @@ def _root(
     pass
 
 
+def run() -> int:
+    """Run the command that this process was called with, and return its exit code."""
+    try:
+        app(prog_name="omni-ipc")
+    except SystemExit as ending:  # so does each of them end
+        return int(ending.code or 0)
+    return 0
+
+
 _add(check, "omni-ipc check SplitMap/design SplitMap/bug --jobs 2")
 _add(explore, "omni-ipc explore split_map --defect late_split_map --save traces")
 _add(
