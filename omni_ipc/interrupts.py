@@ -1,10 +1,11 @@
-"""Ctrl-C, put off where it would leave half of something behind."""
+"""Ctrl-C: put off where it would leave half of something behind, and asked for by other signals."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 from collections.abc import Iterator
+from types import FrameType
 
 
 @contextlib.contextmanager
@@ -27,3 +28,9 @@ def postponed() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if pressed:
             signal.raise_signal(signal.SIGINT)
+
+
+def as_ctrl_c(_: int, frame: FrameType | None) -> None:
+    """Handle a signal as Ctrl-C is handled now; where that is ignored, as in a shell's background, as by default."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
+from omni_ipc.interrupts import as_ctrl_c
+
 
 class _Interrupts:
     """What a request to end meets.
@@ -30,11 +32,6 @@ class _Interrupts:
         """Leave a request to whoever works next."""
         self.is_noted = True
 
-    def end(self, number: int, frame: FrameType | None) -> None:
-        """Answer as Ctrl-C is answered now; where that one is ignored, as in a shell's background, as by default."""
-        handler = signal.getsignal(signal.SIGINT)
-        (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
-
 
 _interrupts = _Interrupts()
 
@@ -44,7 +41,7 @@ def defer() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupts.note)
     for request in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(request, _interrupts.end)
+        signal.signal(request, as_ctrl_c)
 
 
 @contextlib.contextmanager

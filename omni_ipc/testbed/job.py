@@ -7,12 +7,14 @@ standard error.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
 import msgspec
 
 from omni_ipc.errors import UsageError
+from omni_ipc.interrupts import as_ctrl_c
 from omni_ipc.testbed.explorer import conduct
 from omni_ipc.testbed.jobs import News, Order
 from omni_ipc.testbed.loading import load
@@ -37,8 +39,15 @@ class _Mouth:
 
 
 def main() -> None:
-    """Explore, and report."""
-    mouth = _Mouth()
+    """Explore, and report; end quietly when the parent, by SIGTERM, asks for that."""
+    try:
+        signal.signal(signal.SIGTERM, as_ctrl_c)
+        _explore(_Mouth())
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _explore(mouth: _Mouth) -> None:
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
     sys.path[:] = order.path
     try:
@@ -50,8 +59,6 @@ def main() -> None:
     except UsageError as error:
         mouth.say(News(usage=str(error)))
         return
-    except KeyboardInterrupt:  # the parent has had the same
-        sys.exit(130)
     signatures = tuple(search.tally.signatures)
     mouth.say(News(report.schedules, report.steps, None, report, signatures))
 

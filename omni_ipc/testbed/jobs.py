@@ -24,6 +24,7 @@ from typing import IO
 import msgspec
 
 from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.interrupts import postponed
 from omni_ipc.records import Report, Verdict
 from omni_ipc.testbed.options import Options
 from omni_ipc.testbed.strategies import can_be_shared
@@ -121,44 +122,49 @@ class _Crew:
         self._seconds = 0.0
 
     def __enter__(self) -> _Crew:
-        for number, order in enumerate(self._orders):
-            process = subprocess.Popen(
-                [sys.executable, "-m", "omni_ipc.testbed.job"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, INSIDE: str(number), "PYTHONPATH": os.pathsep.join(sys.path)},
-            )
-            assert process.stdin is not None
-            assert process.stdout is not None
-            self.jobs.append(_Job(number, process, process.stdout))
-            with process.stdin:
-                process.stdin.write(msgspec.json.encode(order))
-            os.set_blocking(process.stdout.fileno(), False)
-            self._selector.register(process.stdout, selectors.EVENT_READ, self.jobs[-1])
+        try:
+            for number, order in enumerate(self._orders):
+                with postponed():
+                    self._start(number, order)
+        except BaseException:
+            self._end()
+            raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._selector.close()
-        try:
-            if kind is KeyboardInterrupt:
-                self._await_last_words()
-        finally:
-            self._end()
+    def __exit__(self, *_: object) -> None:
+        self._end()
 
-    def _await_last_words(self) -> None:
-        """Let the jobs save where they are: the terminal's Ctrl-C has reached them, too; a second one ends this."""
-        until = perf_counter() + _PATIENCE_S
-        for job in self.jobs:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                job.process.wait(max(until - perf_counter(), 0.0))
+    def _start(self, number: int, order: Order) -> None:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "omni_ipc.testbed.job"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, INSIDE: str(number), "PYTHONPATH": os.pathsep.join(sys.path)},
+            process_group=0,  # the terminal's Ctrl-C is for the parent alone, whatever a job is doing then
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.jobs.append(_Job(number, process, process.stdout))
+        with contextlib.suppress(BrokenPipeError), process.stdin:  # a job that is gone is told by how it ended
+            process.stdin.write(msgspec.json.encode(order))
+        os.set_blocking(process.stdout.fileno(), False)
+        self._selector.register(process.stdout, selectors.EVENT_READ, self.jobs[-1])
 
     def _end(self) -> None:
-        for job in self.jobs:
-            if job.process.poll() is None:
+        """Ask the jobs to end, and wait while they save where they are; a second Ctrl-C kills them."""
+        self._selector.close()
+        try:
+            for job in self.jobs:
                 job.process.terminate()
-        for job in self.jobs:
-            job.process.wait()
-            job.out.close()
+            until = perf_counter() + _PATIENCE_S
+            for job in self.jobs:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    job.process.wait(max(until - perf_counter(), 0.0))
+        finally:
+            for job in self.jobs:
+                job.process.kill()
+                job.process.wait()
+                job.out.close()
 
     def work(self) -> None:
         """Hear what the jobs say until all have ended, or one has an answer for all."""

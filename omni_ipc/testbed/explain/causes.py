@@ -136,10 +136,13 @@ def _candidates(steps: Sequence[Step], taken: int) -> Iterator[Cause]:
 def _conflicts(steps: Sequence[Step]) -> Iterator[Cause]:
     """Give the conflicts since the second one's task wrote last: on data with the nearest step, on locks with all.
 
-    An acquisition races with an earlier one, however often the lock was released and taken in between.
+    An acquisition races with an earlier one, however often the lock was released and taken in between. And between two
+    uses of data by one task, another may have come with many.
     """
     for target, uses in uses_of(steps).items():
         is_order = orders(target)
+        if not is_order:
+            yield from _around_others(target, uses)
         for place, second in enumerate(uses):
             met: set[tuple[str, bool]] = set()
             repeats = not is_order and place > 0 and _repeats(uses[place - 1], second)
@@ -151,6 +154,23 @@ def _conflicts(steps: Sequence[Step]) -> Iterator[Cause]:
                 if matters and use not in met and first.task != second.task:
                     met |= set() if is_order else {use}
                     yield Cause(first.at, second.at, target)
+
+
+def _around_others(target: str, uses: Sequence[Use]) -> Iterator[Cause]:
+    """Give the conflicts of a task's use with the last one of each that came before its next use, and so backwards."""
+    last: dict[str, int] = {}
+    for place, use in enumerate(uses):
+        begun = last.get(use.task, place)
+        last[use.task] = place
+        between = uses[begun + 1 : place]
+        for task in dict.fromkeys(other.task for other in between):
+            theirs = [other for other in between if other.task == task]
+            after = [other for other in theirs if uses[begun].writes or other.writes]
+            before = [other for other in theirs if use.writes or other.writes]
+            if after:
+                yield Cause(uses[begun].at, after[-1].at, target)
+            if before:
+                yield Cause(before[0].at, use.at, target)
 
 
 def _repeats(before: Use, use: Use) -> bool:
