@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -73,14 +75,22 @@ class Command:
         """Tell whether it has started a process in whose command line these words stand, and that still runs."""
         return any(words in line for _, line in self._family())
 
-    def interrupt_when(self, moment: Callable[[], bool]) -> None:
-        """Press Ctrl-C once the moment has come."""
+    def has_begun(self) -> bool:
+        """Tell whether the command line itself runs, and not yet Python's own start: it answers SIGHUP."""
+        caught = re.search(r"SigCgt:\s*(\w+)", (Path("/proc") / str(self._process.pid) / "status").read_text())
+        return caught is not None and bool(int(caught[1], 16) >> (signal.SIGHUP - 1) & 1)
+
+    def interrupt_when(self, moment: Callable[[], bool], *, may_be_over: bool = False) -> None:
+        """Press Ctrl-C once the moment has come; or not at all, if the command may be over before."""
         deadline = time.monotonic() + _PATIENCE_S
         while not moment():
-            assert self._process.poll() is None, f"it ended before its moment: {self._process.communicate()}"
+            if self._process.poll() is not None:
+                assert may_be_over, f"it ended before its moment: {self._process.communicate()}"
+                return
             assert time.monotonic() < deadline, "its moment did not come"
             time.sleep(0.005)
-        os.killpg(self._process.pid, signal.SIGINT)
+        with contextlib.suppress(ProcessLookupError) if may_be_over else contextlib.nullcontext():
+            os.killpg(self._process.pid, signal.SIGINT)
 
     def end(self) -> Ended:
         """Wait for its end."""
