@@ -81,7 +81,6 @@ test_in_a_loop = pytest.mark.interleave(in_a_loop)
 COMMANDS = (
     "explore mine.py:lost --fresh",
     "explore mine.py:in_a_loop --save traces",
-    "explore mine.py:kept --strategy sampling --runs 300",
     "explore mine.py:kept --strategy sampling --runs 300 --resume state",
     "explore mine.py:kept --strategy sampling --runs 600 --jobs 2 --resume state",
     "replay mine.trace.json",

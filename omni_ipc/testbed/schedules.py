@@ -11,7 +11,7 @@ deviates nowhere. It is a sample: what passes is bounded by the examples that we
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from omni_ipc.errors import EnvironmentMissing
@@ -24,6 +24,7 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.options import several
 from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.stepper import ScheduleFailed
+from omni_ipc.testbed.strategies.base import Run
 from omni_ipc.testbed.strategies.default import Deviating
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.traces import trace_of
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 _GAPS = (6, 40)  # decisions between two deviations at most: half of them follow soon
 _MOST_TASKS = 4  # that a deviation chooses between
-
-_POINTS: dict[tuple[str, str], tuple[str, ...]] = {}  # found by earlier examples, by the scenario's module and name
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,25 +63,21 @@ class Schedule:
             UsageError: it is no scenario, or a module cannot be instrumented.
             Inconclusive: something was not under control.
         """
-        key = (str(getattr(scenario, "__module__", "")), str(getattr(scenario, "__qualname__", scenario)))
+        __tracebackhide__ = True  # of pytest: who reads what failed looks for their own lines
         with Runner(
             scenario,
             memory=MemoryOrder(memory),
             max_steps=max_steps,
             faults=parsed(several("faults", faults)),
             instrument=several("instrument", instrument),
-            points=_POINTS.get(key, ()),
         ) as runner:
-            run = runner.run(_Drawn(self.deviations))
-            while run.failure is None and runner.refine():
-                run = runner.run(_Drawn(self.deviations))
-            _POINTS[key] = runner.points()
+            _run(runner, ())  # what races there is a point in each example, whatever was run before
+            run = _run(runner, self.deviations)
             if run.failure is None:
                 return run.value
-            recorded = runner.record(run.order)
-            trace = trace_of(recorded, key[1], causes=find_causes(runner, recorded))
+            story = _story(runner, run, str(getattr(scenario, "__qualname__", scenario)))
         error = ScheduleFailed(run.failure)
-        error.add_note("\n".join(explain(trace).story))
+        error.add_note(story)
         raise error
 
 
@@ -99,10 +94,22 @@ def schedules(*, deviations: int = 6) -> SearchStrategy[Schedule]:
         from hypothesis import strategies as st
     except ImportError:
         raise EnvironmentMissing("Schedules are drawn by Hypothesis.", "pip install hypothesis") from None
-    gaps = st.one_of(*(st.integers(0, most) for most in _GAPS))
+    gaps: SearchStrategy[int] = st.one_of(*(st.integers(0, most) for most in _GAPS))
     pairs = st.tuples(gaps, st.integers(0, _MOST_TASKS - 2))
-    make: Callable[[list[tuple[int, int]]], Schedule] = lambda drawn: Schedule(tuple(drawn))  # noqa: E731
-    return st.lists(pairs, max_size=deviations).map(make)
+    return st.builds(Schedule, st.lists(pairs, max_size=deviations).map(tuple))
+
+
+def _run(runner: Runner, deviations: Sequence[tuple[int, int]]) -> Run:
+    """Run a schedule with all that races in it as points."""
+    run = runner.run(_Drawn(deviations))
+    while run.failure is None and runner.refine():
+        run = runner.run(_Drawn(deviations))
+    return run
+
+
+def _story(runner: Runner, run: Run, name: str) -> str:
+    recorded = runner.record(run.order)
+    return "\n".join(explain(trace_of(recorded, name, causes=find_causes(runner, recorded))).story)
 
 
 class _Drawn(Deviating):

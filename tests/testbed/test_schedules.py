@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import find, given, settings
@@ -13,6 +15,7 @@ from hypothesis.errors import NoSuchExample
 from omni_ipc.errors import UsageError
 from omni_ipc.testbed import ScheduleFailed
 from omni_ipc.testbed.schedules import Schedule, schedules
+from tests.pytest_plugin.session import session
 
 
 class Total:
@@ -101,3 +104,58 @@ def test_what_is_no_scenario_is_told() -> None:
     """A function that wants more than a runtime cannot be run."""
     with pytest.raises(UsageError, match="A scenario is called with no argument"):
         Schedule().run(lambda one, two: None)  # type: ignore[misc, arg-type]
+
+
+DRAWN = """
+import threading
+
+from hypothesis import example, given, seed, settings
+from hypothesis import strategies as st
+
+from omni_ipc.testbed.schedules import Schedule, schedules
+
+
+class Total:
+    def __init__(self):
+        self.value = 0
+
+    def add(self, number):
+        self.value += number
+
+
+@seed(7)
+@settings(deadline=None, database=None)
+@given(numbers=st.lists(st.integers(0, 50), max_size=3), schedule=schedules())
+def test_sum(numbers, schedule):
+    def scenario():
+        total = Total()
+        threads = [threading.Thread(target=total.add, args=(number,)) for number in numbers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert total.value == sum(numbers)
+
+    schedule.run(scenario)
+"""
+
+
+def test_a_failing_test_shows_its_own_lines_and_an_example_that_fails_again(tmp_path: Path) -> None:
+    """Nothing of ours, and what Hypothesis prints is the literal call: in a new process, with nothing run before it."""
+    (tmp_path / "test_drawn.py").write_text(DRAWN)
+    ended = session(tmp_path, "test_drawn.py", "-p", "no:cacheprovider")
+    assert ended.code == 1
+    assert "    schedule.run(scenario)" in ended.text
+    assert "with Runner(" not in ended.text
+    assert "omni_ipc/testbed/schedules.py:" not in ended.text
+    assert "read Total.value (0, test_drawn.py:" in ended.text
+    example = re.search(r"test_sum\(\n(.*?)^E? *\)", ended.text, re.MULTILINE | re.DOTALL)
+    assert example is not None
+    numbers, schedule = re.findall(r"(?:numbers|schedule)=(.*),$", example[1], re.MULTILINE)
+    assert eval(numbers) in ([0, 1], [1, 0], [1, 1])
+    (tmp_path / "test_again.py").write_text(
+        f"{DRAWN}\n\ndef test_again():\n    test_sum.hypothesis.inner_test({numbers}, {schedule})\n"
+    )
+    again = session(tmp_path, "test_again.py::test_again", "-p", "no:cacheprovider")
+    assert (again.code, again.counts) == (1, {"failed": 1})
+    assert "ScheduleFailed" in again.text
