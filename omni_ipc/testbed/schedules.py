@@ -25,14 +25,15 @@ from omni_ipc.testbed.options import several
 from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.stepper import ScheduleFailed
 from omni_ipc.testbed.strategies.base import Run
-from omni_ipc.testbed.strategies.default import Deviating
+from omni_ipc.testbed.strategies.default import Deviating, default_choice
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.traces import trace_of
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-_GAPS = (6, 40)  # decisions between two deviations at most: half of them follow soon
+_MOST_SKIPPED = 4  # tasks that go on one after the other, before one is interrupted
+_GAPS = (6, 40)  # decisions of that one before it is interrupted, at most: half of them come soon
 _MOST_TASKS = 4  # that a deviation chooses between
 
 
@@ -41,11 +42,12 @@ class Schedule:
     """Who goes on at each decision.
 
     Args:
-        deviations: one pair each: how many decisions to leave to the default order before it, and which of the other
-            tasks that could go on then is to, counted by age, round and round.
+        deviations: three numbers each: how often another task is to go on by default before it; how many decisions to
+            leave to the default order from there; and which of the other tasks that could go on then is to, counted by
+            age, round and round. So a deviation stays what it is where other tasks take more steps, or fewer.
     """
 
-    deviations: tuple[tuple[int, int], ...] = ()
+    deviations: tuple[tuple[int, int, int], ...] = ()
 
     def run(
         self,
@@ -95,11 +97,11 @@ def schedules(*, deviations: int = 6) -> SearchStrategy[Schedule]:
     except ImportError:
         raise EnvironmentMissing("Schedules are drawn by Hypothesis.", "pip install hypothesis") from None
     gaps: SearchStrategy[int] = st.one_of(*(st.integers(0, most) for most in _GAPS))
-    pairs = st.tuples(gaps, st.integers(0, _MOST_TASKS - 2))
-    return st.builds(Schedule, st.lists(pairs, max_size=deviations).map(tuple))
+    drawn = st.tuples(st.integers(0, _MOST_SKIPPED), gaps, st.integers(0, _MOST_TASKS - 2))
+    return st.builds(Schedule, st.lists(drawn, max_size=deviations).map(tuple))
 
 
-def _run(runner: Runner, deviations: Sequence[tuple[int, int]]) -> Run:
+def _run(runner: Runner, deviations: Sequence[tuple[int, int, int]]) -> Run:
     """Run a schedule with all that races in it as points."""
     run = runner.run(_Drawn(deviations))
     while run.failure is None and runner.refine():
@@ -115,21 +117,26 @@ def _story(runner: Runner, run: Run, name: str) -> str:
 class _Drawn(Deviating):
     """Deviates where a schedule says so; decisions at which only one task could go on are not counted."""
 
-    def __init__(self, deviations: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, deviations: Sequence[tuple[int, int, int]]) -> None:
         super().__init__()
-        self._todo: Iterator[tuple[int, int]] = iter(deviations)
+        self._todo: Iterator[tuple[int, int, int]] = iter(deviations)
+        self._running: Task | None = None
         self._advance()
 
     def _wanted(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
-        if len(enabled) == 1 or self._left < 0:
+        usual = default_choice(kernel, enabled)
+        if usual is not self._running:
+            self._skip -= self._running is not None and self._skip > 0
+            self._running = usual
+        if len(enabled) == 1 or self._left < 0 or self._skip:
             return None
         if self._left:
             self._left -= 1
             return None
-        others = [task for task in enabled if task is not kernel.last] if kernel.last in enabled else enabled[1:]
-        chosen = others[self._which % len(others)]
+        others = [task for task in enabled if task is not usual]
+        self._running = others[self._which % len(others)]
         self._advance()
-        return chosen
+        return self._running
 
     def _advance(self) -> None:
-        self._left, self._which = next(self._todo, (-1, 0))
+        self._skip, self._left, self._which = next(self._todo, (0, -1, 0))

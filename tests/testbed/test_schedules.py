@@ -88,7 +88,7 @@ def test_the_value_of_the_scenario_comes_back(items: list[int], schedule: Schedu
 
 def test_a_failure_tells_what_happened_and_comes_again() -> None:
     """The message is the scenario's own; the note says which steps met; the same schedule fails again."""
-    schedule = next(schedule for gap in range(20) if fails([1, 1], schedule := Schedule(((gap, 0),)), safe=False))
+    schedule = next(schedule for gap in range(20) if fails([1, 1], schedule := Schedule(((1, gap, 0),)), safe=False))
     with pytest.raises(ScheduleFailed, match="1 is not the sum") as caught:
         schedule.run(lambda: total([1, 1], safe=False))
     assert "Total.value" in "".join(caught.value.__notes__)
@@ -97,7 +97,7 @@ def test_a_failure_tells_what_happened_and_comes_again() -> None:
 
 def test_deviations_that_do_not_fit_are_disregarded() -> None:
     """A schedule of one scenario may be run on another, with fewer tasks and decisions."""
-    assert Schedule(((0, 2), (3, 1), (30, 0))).run(lambda: total([5], safe=True)) == 5
+    assert Schedule(((0, 0, 2), (1, 3, 1), (4, 30, 0))).run(lambda: total([5], safe=True)) == 5
 
 
 def test_what_is_no_scenario_is_told() -> None:
@@ -123,7 +123,7 @@ class Total:
         self.value += number
 
 
-@seed(7)
+@seed(2)
 @settings(deadline=None, database=None)
 @given(numbers=st.lists(st.integers(0, 50), max_size=3), schedule=schedules())
 def test_sum(numbers, schedule):
@@ -152,7 +152,7 @@ def test_a_failing_test_shows_its_own_lines_and_an_example_that_fails_again(tmp_
     example = re.search(r"test_sum\(\n(.*?)^E? *\)", ended.text, re.MULTILINE | re.DOTALL)
     assert example is not None
     numbers, schedule = re.findall(r"(?:numbers|schedule)=(.*),$", example[1], re.MULTILINE)
-    assert eval(numbers) in ([0, 1], [1, 0], [1, 1])
+    assert (sum(eval(numbers)), len(eval(numbers)) <= 3) == (1, True)
     (tmp_path / "test_again.py").write_text(
         f"{DRAWN}\n\ndef test_again():\n    test_sum.hypothesis.inner_test({numbers}, {schedule})\n"
     )
