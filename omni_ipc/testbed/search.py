@@ -10,6 +10,7 @@ from omni_ipc.records import Failure, Report, Trace, Verdict
 from omni_ipc.testbed.budget import Budget, Subject
 from omni_ipc.testbed.confirming import confirmed, sharpened
 from omni_ipc.testbed.explain.causes import find_causes
+from omni_ipc.testbed.oracles import tracing
 from omni_ipc.testbed.oracles.leftovers import Leftovers
 from omni_ipc.testbed.oracles.muting import Muted
 from omni_ipc.testbed.repeating import Repetition
@@ -179,7 +180,7 @@ class Search:
 
     def _notes(self) -> tuple[str, ...]:
         alone = self.tally.most_tasks == 1 and self.tally.schedules > 0
-        return (_ALONE,) * alone + self._muted.told() + self._leftovers.told() + self.runner.left_out()
+        return (_ALONE,) * alone + self._muted.told() + self._leftovers.told() + tracing.told() + self.runner.left_out()
 
     def _in_vain(self) -> tuple[str, ...]:
         """Say which faults could not happen, if all that was run was run by this process."""
