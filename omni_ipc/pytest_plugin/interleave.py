@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from omni_ipc.errors import OmniError, UnknownName, UsageError
+from omni_ipc.explanations import Explanation
 from omni_ipc.pytest_plugin.summary import NOTE, REPLAY, VERDICT
 from omni_ipc.records import Report, Trace, Verdict
 from omni_ipc.report.plain import Neutral
@@ -78,7 +79,9 @@ def _explore(item: pytest.Function, scenario: Callable[[], object], options: dic
 def _violated(item: pytest.Function, report: Report, folder: Path) -> str:
     if report.trace is None:
         return report.reason
-    told = f"{report.reason}\n\n{_told(report.trace)}"
+    explanation = explain(report.trace)
+    reason = report.reason.replace(str(report.failure), str(explanation.trace.failure))  # in the words of the code
+    told = f"{reason}\n\n{_told(explanation)}"
     try:
         path = saved.save(report.trace, folder)
     except UsageError as error:
@@ -97,7 +100,10 @@ def _replay(item: pytest.Function, scenario: Callable[[], object], file: Path) -
     result = replay(scenario, trace, mode=Mode.TOLERANT)
     repairs = f", {len(result.repairs)} repaired" if result.repairs else ""
     item.user_properties.append((VERDICT, f"replayed: {result.followed} of {len(trace.steps)} steps{repairs}"))
-    return f"{result.failure}\n\n{_told(result.trace)}" if result.failure is not None else ""
+    if result.failure is None:
+        return ""
+    explanation = explain(result.trace)
+    return f"{explanation.trace.failure}\n\n{_told(explanation)}"
 
 
 def _options(marker: pytest.Mark) -> dict[str, Any]:
@@ -158,9 +164,9 @@ def _parameters(item: pytest.Function) -> Mapping[str, object]:
     return {name: params[name] for name in names}
 
 
-def _told(trace: Trace) -> str:
+def _told(explanation: Explanation) -> str:
     """Tell a failure for a log: no colour, and nothing that commands a terminal."""
     text = io.StringIO()
     console = Console(file=text, width=_WIDTH, no_color=True, highlight=False)
-    console.print(Neutral(render(explain(trace), width=_WIDTH)))
+    console.print(Neutral(render(explanation, width=_WIDTH)))
     return text.getvalue().rstrip()

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from textwrap import indent
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -28,6 +29,7 @@ from omni_ipc.report.grid import Column, lay_out
 from omni_ipc.report.plain import MOST_LINES, cut
 from omni_ipc.report.rows import Gap, Row, is_region, rows_of
 
+_INDENT = 2
 _LONGEST_FIELD = 200  # characters
 _LONGEST_VALUE = 48
 _STATE_WIDTH = 24  # enough for most changes of a state
@@ -66,7 +68,7 @@ def render(explanation: Explanation, *, width: int, full: bool = False) -> Rende
         parts += [*_steps_in_lanes(rows, width), *_legend(explanation, rows), ""]
     if trace.failure is not None:
         parts.append(tell(trace.failure))
-        parts += _graph(trace.failure.waits)
+        parts += _graph(trace.failure.waits, width)
     if any(step.where for step in trace.steps):
         parts += ["", "the last step of each task", Padding(_last_places(trace.steps), (0, 0, 0, 2))]
     return Group(*parts)
@@ -207,17 +209,34 @@ def _names(explanation: Explanation, rows: Sequence[Row | Gap]) -> list[str]:
     return [f"to the runtime, {', '.join(names)}"] if names else []
 
 
-def _graph(waits: Sequence[Wait]) -> list[RenderableType]:
-    """Draw who waits for whom."""
+def _graph(waits: Sequence[Wait], width: int) -> list[RenderableType]:
+    """Draw who waits for whom, an edge a line: where there is no room for a name, it is cut."""
     if not waits:
         return []
+    rows = [(wait.task, _awaited(wait), _holder(wait)) for wait in waits]
+    room = width - _INDENT - cell_len(" ──  ──▶ ")
+    task = min(max(cell_len(name) for name, _, _ in rows), room // 4)
+    holder = min(max(cell_len(name) for _, _, name in rows), room // 3 + _INDENT * 2)
     table = Table.grid(padding=(0, 1))
-    for wait in waits:
-        holder = wait.held_by or "nobody in particular"
-        ended = " (ended)" if wait.held_by_ended else ""
-        until = f" until {wait.until:g} s" if wait.until is not None else ""
-        table.add_row(Text(wait.task, "bold"), Text(f"── {wait.target}{until} ──▶", "dim"), Text(f"{holder}{ended}"))
-    return ["", "who waits for whom", Padding(table, (0, 0, 0, 2))]
+    for name, awaited, held_by in rows:
+        arrow = Text.assemble("── ", _cut(awaited, room - task - holder), " ──▶", style="dim")
+        table.add_row(_cut(name, task, "bold"), arrow, _cut(held_by, holder))
+    return ["", "who waits for whom", Padding(table, (0, 0, 0, _INDENT))]
+
+
+def _holder(wait: Wait) -> str:
+    return f"{wait.held_by or 'nobody in particular'}{' (ended)' if wait.held_by_ended else ''}"
+
+
+def _awaited(wait: Wait) -> str:
+    state = f" ({wait.state})" if wait.state else ""
+    return f"{wait.target}{state}{f' until {wait.until:g} s' if wait.until is not None else ''}"
+
+
+def _cut(text: str, width: int, style: str = "") -> Text:
+    cut = Text(text, style)
+    cut.truncate(width, overflow="ellipsis")
+    return cut
 
 
 def _last_places(steps: Sequence[Step]) -> Table:

@@ -176,6 +176,25 @@ def test_who_waits_for_whom_is_drawn() -> None:
     assert "  guest ── event1 to be set until 2.5 s ──▶ nobody in particular\n" in drawn
 
 
+def test_the_graph_has_one_line_for_each_edge_however_long_its_names_are() -> None:
+    """On 80 columns, and on the 60 of the narrowest; what is cut ends in dots."""
+    waits = (
+        Wait(
+            "the deliverer of early answers", "a notification of Scheduler._outputs_of_the_current_batch#2", until=30.5
+        ),
+        Wait("main", "Pump.inbox", state="is full"),
+        Wait("b", "Registry._lock_of_everything_that_is_shared", "the deliverer of early answers", held_by_ended=True),
+    )
+    failure = Failure(FailureKind.LOST_WAKEUP, "they wait", "main", waits=waits)
+    trace = Trace(version=1, scenario="s", origin=Origin.EXPLORED, steps=(), failure=failure)
+    for width in (60, 80, 120):
+        lines = _drawn(trace, width=width).partition("who waits for whom\n")[2].splitlines()
+        assert len(lines) == 3
+        assert all("──▶" in line and len(line) <= width for line in lines)
+        assert "Pump.inbox (is full)" in lines[1] or width == 60
+    assert "…" in _drawn(trace, width=80).partition("who waits")[2]
+
+
 def test_without_colours_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Marks are signs, and not colours alone."""
     monkeypatch.setenv("NO_COLOR", "1")
