@@ -44,6 +44,8 @@ def page(explanation: Explanation, *, command: str | None) -> str:
         steps=steps,
         rows=list(_rows(explanation, steps, tasks)),
         failure=trace.failure,
+        names=explanation.names,
+        switches={step.switch.why.value for step in trace.steps if step.switch is not None},
         graph=wait_for_graph(trace.failure.waits) if trace.failure else None,
     )
 

@@ -11,7 +11,7 @@ from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Failure, FailureKind, Wait
 from omni_ipc.testbed.brief import say_error
 from omni_ipc.testbed.tasks import Task
-from omni_ipc.testbed.where import is_ours, locate, locate_error
+from omni_ipc.testbed.where import is_ours, is_stdlib, locate, locate_error
 
 if TYPE_CHECKING:
     from omni_ipc.testbed.kernel import Kernel
@@ -21,7 +21,8 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 def describe_error(task: Task, error: BaseException) -> Failure:
     """Describe an exception that ended a task."""
-    shown = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame.filename)]
+    shown = [frame for frame in frames if not is_stdlib(frame.filename)] or frames
     return Failure(
         kind=FailureKind.EXCEPTION,
         message=say_error(error) + _claim(error, shown),

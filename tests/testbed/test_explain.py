@@ -373,3 +373,41 @@ def test_who_gives_up_is_told_on_what() -> None:
     assert did(explain(trace).trace.steps[[step.expired for step in trace.steps].index(True)]).startswith(
         "'main' gave up on answer ("
     )
+
+
+def test_a_task_that_comes_between_with_many_steps_is_the_cause_as_a_whole() -> None:
+    """Held up until the first of its writes, the update would be lost to the second one."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        counter = Counter()
+        rt.watch(counter, None, "Counter")
+
+        def add() -> None:
+            for _ in range(12):
+                counter.value += 1
+
+        and_join(rt, add, add)
+        assert counter.value == 24, "an update was lost"
+
+    with Runner(scenario) as runner:
+        run = runner.record([0, 1, *[2] * 24, *[1] * 23])
+        causes = find_causes(runner, run)
+    assert [(run.steps[cause.first].action, run.steps[cause.second].action) for cause in causes] == [
+        ("field.read", "field.write"),
+        ("field.read", "field.write"),
+    ]
+
+
+def test_a_traceback_shows_lines_of_the_code_and_not_of_the_library_between() -> None:
+    """How threading calls a function is of no interest to anybody."""
+
+    def scenario() -> None:
+        thread = threading.Thread(target=lambda: [].pop(), name="worker")
+        thread.start()
+        thread.join()
+
+    failure = explore(scenario).failure
+    assert failure is not None
+    assert failure.task == "worker"
+    assert not [line for line in failure.details if "threading.py" in line]
+    assert "[].pop()" in "".join(failure.details)
