@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from omni_ipc.testbed.instrument.names import bases_of
 from omni_ipc.testbed.instrument.noting import Notes, Stretch
@@ -12,27 +12,30 @@ from omni_ipc.testbed.instrument.sites import SITES, Kind
 _READING = (Kind.ATTRIBUTE, Kind.METHOD, Kind.BY_NAME)
 
 
-def note_inherited(stretches: Sequence[Stretch], inherits: set[int]) -> None:
+def note_inherited(stretches: Sequence[Stretch], used: Iterable[Notes], inherits: set[int]) -> bool:
     """Note where an attribute is read that some task sets on a class: what is read there may be the class's own.
 
     Args:
+        used: all notes of the run, in fewer pieces.
         inherits: gets the sites of such reads.
+
+    Returns:
+        If there are classes on which attributes are set.
     """
-    changed = _changed(stretches)
-    if changed:
-        for stretch in stretches:
-            for notes in (stretch.notes, stretch.points):
-                _note(notes, changed, inherits)
+    changed = _changed(used)
+    for stretch in stretches if changed else ():
+        for notes in (stretch.notes, stretch.points):
+            _note(notes, changed, inherits)
+    return bool(changed)
 
 
-def _changed(stretches: Sequence[Stretch]) -> dict[str, set[type]]:
+def _changed(used: Iterable[Notes]) -> dict[str, set[type]]:
     """Return the classes on which attributes are set, by the attribute's name."""
     changed: dict[str, set[type]] = defaultdict(set)
-    for stretch in stretches:
-        for notes in (stretch.notes, stretch.points):
-            for (number, _), value in notes.items():
-                if isinstance(value, type) and SITES[number].writes and SITES[number].kind is Kind.ATTRIBUTE:
-                    changed[SITES[number].name].add(value)
+    for notes in used:
+        for (number, _), value in notes.items():
+            if isinstance(value, type) and SITES[number].writes and SITES[number].kind is Kind.ATTRIBUTE:
+                changed[SITES[number].name].add(value)
     return changed
 
 
