@@ -31,21 +31,17 @@ FLAT: frozenset[type] = frozenset(
 )
 """Types of objects behind which there is nothing."""
 
-_WINDOWS = VIEWS | ITERATORS | {memoryview}
-
-
-def is_window(value: object) -> bool:
-    """Tell whether an object is a view or an iterator, which shows others."""
-    return type(value) in _WINDOWS
+WINDOWS = VIEWS | ITERATORS | {memoryview}
+"""Types of views and iterators, which show others."""
 
 
 def shown_by(value: Any) -> Iterator[Any]:
     """Give the containers that a view or an iterator shows; nothing, if it is none."""
-    todo = [value] if type(value) in _WINDOWS else []
+    todo = [value] if type(value) in WINDOWS else []
     while todo:
         window = todo.pop()
         for part in [window.obj] if type(window) is memoryview else gc.get_referents(window):
-            if type(part) in _WINDOWS or type(part) is tuple:  # `zip` keeps its iterators in one
+            if type(part) in WINDOWS or type(part) is tuple:  # `zip` keeps its iterators in one
                 todo.append(part)
             elif type(part) not in FLAT:
                 yield part
@@ -76,7 +72,7 @@ def _inside(value: Any, *, objects: bool) -> list[Any]:
     for base in (*TABLES, tuple, frozenset):
         if isinstance(value, base):
             return [] if base is bytearray else [*_items(base, value)]
-    if type(value) in _WINDOWS:
+    if type(value) in WINDOWS:
         return list(shown_by(value))
     kind = type(value)
     if objects or hasattr(kind, "__dataclass_fields__") or kind is types.SimpleNamespace:

@@ -237,6 +237,8 @@ class Effects:
 
     def is_blind_in(self, function: Any) -> bool:
         """Tell whether a function may do something to what it is given that is not seen inside of it."""
+        if type(function) is types.FunctionType and self.knows(function):
+            return False
         function = bare(function)
         if self.knows(function) or (isinstance(function, type) and issubclass(function, BaseException)):
             return False

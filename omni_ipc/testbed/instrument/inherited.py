@@ -23,9 +23,8 @@ def note_inherited(stretches: Sequence[Stretch], used: Iterable[Notes], inherits
         If there are classes on which attributes are set.
     """
     changed = _changed(used)
-    for stretch in stretches if changed else ():
-        for notes in (stretch.notes, stretch.points):
-            _note(notes, changed, inherits)
+    for _, _, notes in stretches if changed else ():
+        _note(notes, changed, inherits)
     return bool(changed)
 
 

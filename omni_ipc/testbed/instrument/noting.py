@@ -14,19 +14,9 @@ Uses = list[tuple[int, Any]]
 """The sites and the objects of accesses that one operation makes."""
 
 
-class Stretch(NamedTuple):
-    """What a task did between two of its steps.
-
-    Args:
-        depth: number of the steps of the run that were taken before.
-        notes: the object, by site and its id.
-        points: the same of accesses that were points.
-    """
-
-    task: Task
-    depth: int
-    notes: Notes
-    points: Notes
+Stretch = tuple[Task, int, Notes]
+"""What a task did between two of its steps: the number of steps of the run that were taken before, and the objects that
+it used, by site and id."""
 
 
 class Unkept(NamedTuple):
@@ -50,7 +40,6 @@ class Noting:
         self._depth = -1
         self._task: Task | None = None
         self._notes: Notes = {}
-        self._reached: Notes = {}
         self._outer: list[tuple[Any, ...]] = []  # of runs in which this one is nested
 
     def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
@@ -70,9 +59,9 @@ class Noting:
     def _open(self, kernel: Kernel) -> None:
         """Begin a stretch."""
         self._depth, self._task = kernel.depth, kernel.current
-        self._notes, self._reached = {}, {}
+        self._notes = {}
         if not kernel.over and self._task.index >= 0 and kernel.unjoined > 0:
-            self._stretches.append(Stretch(self._task, self._depth, self._notes, self._reached))
+            self._stretches.append((self._task, self._depth, self._notes))
 
     def _pause(self, kernel: Kernel, site: int, value: object, arguments: tuple[Any, ...]) -> None:
         """Let others run before an access."""
@@ -81,7 +70,7 @@ class Noting:
         self._points.pause(kernel, site, value, arguments)
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
-        self._reached[site, id(value)] = value
+        self._notes[site, id(value)] = value
 
     def _together(self, kernel: Kernel, uses: Callable[[], Uses]) -> None:
         """Announce accesses that one operation makes; those that are points are one."""
@@ -94,8 +83,7 @@ class Noting:
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         for site, value in used:
-            notes = self._reached if self.marked[site] else self._notes
-            notes[site, id(value)] = Unkept(type(value)) if is_unkept(value) else value
+            self._notes[site, id(value)] = Unkept(type(value)) if is_unkept(value) else value
 
 
 def is_unkept(value: object) -> bool:

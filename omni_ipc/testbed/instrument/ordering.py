@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Generator
 
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.orders import bits_of
@@ -20,13 +21,13 @@ class Ordering:
 
     Attributes:
         before: by task, the steps that come before what it does now, and the ends of tasks: bits behind all steps.
+        advance: goes on until so many steps have been taken.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.before: dict[int, int] = defaultdict(int)
         self._kernel = kernel
         self._order = kernel.order[: kernel.depth]
-        self._taken = 0
         self._writer: dict[int, int] = {}  # by bit of an object: the steps before its last write, and that one
         self._readers: dict[int, int] = {}
         self._steps_of: dict[int, list[int]] = defaultdict(list)
@@ -36,6 +37,9 @@ class Ordering:
         self._born: dict[int, list[int]] = defaultdict(list)
         for task, step in kernel.births.items():
             self._born[step].append(task)
+        taking = self._take()
+        next(taking)
+        self.advance = taking.send
 
     def closing(self, task: int, depth: int) -> int:
         """Return the step that ends what a task does when so many steps were taken, or its end, if there is none."""
@@ -43,17 +47,15 @@ class Ordering:
         place = bisect_left(own, depth)
         return own[place] if place < len(own) else self._end_of(task)
 
-    def add(self, task: int, step: int) -> None:
-        """Take it that a step comes before what a task does now."""
-        self.before[task] |= 1 << step
-
-    def advance(self, depth: int) -> None:
-        """Go on until so many steps have been taken."""
-        before, writer, readers = self.before, self._writer, self._readers
-        read_log, write_log = self._kernel.read_log, self._kernel.write_log
-        for step in range(self._taken, depth):
-            task, reads, writes = self._order[step], read_log[step + 1], write_log[step + 1]
-            if step in self._ends:
+    def _take(self) -> Generator[None, int, None]:
+        """Take step after step; what is sent is how many are to be taken by then."""
+        before, writer, readers, ends = self.before, self._writer, self._readers, self._ends
+        log = zip(self._order, self._kernel.read_log[1:], self._kernel.write_log[1:], strict=False)
+        depth = yield
+        for step, (task, reads, writes) in enumerate(log):
+            while step >= depth:
+                depth = yield
+            if step in ends:
                 writes &= ~self._kernel.tasks[task].bit  # its end is a step of its own here
             known = before[task] | 1 << step
             if not reads and not writes & (writes - 1):  # as most steps
@@ -62,9 +64,10 @@ class Ordering:
                 before[task] = known
             else:
                 before[task] = self._touch(known, reads, writes)
-            if step in self._born or step in self._ends:
+            if step in self._born or step in ends:
                 self._begin_and_end(task, step)
-        self._taken = max(self._taken, depth)
+        while True:
+            yield
 
     def _touch(self, known: int, reads: int, writes: int) -> int:
         """Order a step behind those that it conflicts with, and return what comes before what follows it."""

@@ -68,7 +68,7 @@ class Judge:
         if note_inherited(stretches, used, self._inherits):
             used = _used(stretches)
         suspects = self._suspects(used)
-        return _find(kernel, stretches, suspects, self._marked) if suspects else set()
+        return _Search(kernel, suspects, self._marked).go_through(stretches) if suspects else set()
 
     def _suspects(self, used: Sequence[Notes]) -> dict[Key, Found]:
         """Return the accesses that may race, of what each task did in the whole run.
@@ -119,11 +119,8 @@ class Judge:
 def _used(stretches: Sequence[Stretch]) -> list[Notes]:
     """Put together what each task used in the whole run."""
     used: dict[int, Notes] = defaultdict(dict)
-    for stretch in stretches:
-        here = used[stretch.task.index]
-        here.update(stretch.notes)
-        if stretch.points:
-            here.update(stretch.points)
+    for task, _, notes in stretches:
+        used[task.index].update(notes)
     return list(used.values())
 
 
@@ -150,60 +147,86 @@ def _widen(found: Sequence[Mapping[Key, Found]]) -> list[dict[Key, Found]]:
     ]
 
 
-def _find(kernel: Kernel, stretches: Sequence[Stretch], suspects: Mapping[Key, Found], marked: bytearray) -> set[int]:
-    """Go through a run in time, and return the sites of races."""
-    ordering = Ordering(kernel)
-    pasts = _Pasts(ordering, marked)
-    for stretch in stretches:
-        done = [suspects[key] for key in stretch.notes if key in suspects]
-        if stretch.points:
-            done += [suspects[key] for key in stretch.points if key in suspects]
-        if done:
-            ordering.advance(stretch.depth)
-            pasts.meet(stretch, done)
-    return pasts.races
+class _Past:
+    """What one task did to one place so far.
+
+    Attributes:
+        last: step that ends the latest of it.
+        closing: by group of accesses, the steps that end the stretches in which they were made.
+    """
+
+    __slots__ = ("closing", "last")
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.closing: dict[int, list[int]] = defaultdict(list)
 
 
-class _Pasts:
-    """What was done to each place so far, by task: which step ends that, and the accesses.
+class _Search:
+    """Goes through a run in time, and holds what a task does against what others did before.
+
+    Most stretches do what another one did: so what a stretch does to one place is known as a group, by number.
 
     Args:
+        suspects: accesses that may race.
         marked: by site, whether accesses there are points.
 
     Attributes:
         races: sites of those found so far.
     """
 
-    def __init__(self, ordering: Ordering, marked: bytearray) -> None:
+    def __init__(self, kernel: Kernel, suspects: Mapping[Key, Found], marked: bytearray) -> None:
         self.races: set[int] = set()
-        self._ordering = ordering
+        self._ordering = Ordering(kernel)
         self._marked = marked
-        self._by_place: dict[Place, dict[int, list[tuple[int, list[int]]]]] = defaultdict(dict)
+        self._found = list(suspects.values())
+        self._numbers = {key: number for number, key in enumerate(suspects)}
+        self._pasts: dict[Place, dict[int, _Past]] = defaultdict(lambda: defaultdict(_Past))
+        self._groups: list[list[int]] = []
+        self._sorted: dict[tuple[int | None, ...], list[tuple[dict[int, _Past], int]]] = {}
 
-    def meet(self, stretch: Stretch, done: Sequence[Found]) -> None:
-        """Hold what a task does in a stretch against what others did before, and take note of it."""
-        task = stretch.task.index
-        before, closing = self._ordering.before, self._ordering.closing(task, stretch.depth)
-        here: dict[Place, list[int]] = {}
-        for place, access in done:
-            here.setdefault(place, []).append(access)
-        for place, accesses in here.items():
-            pasts = self._by_place[place]
+    def go_through(self, stretches: Iterable[Stretch]) -> set[int]:
+        """Return the sites of races."""
+        number, known = self._numbers.get, self._sorted
+        for task, depth, notes in stretches:
+            done = tuple(map(number, notes))
+            groups = known[done] if done in known else self._sort(done)
+            if groups:
+                self._meet(task.index, depth, groups)
+        return self.races
+
+    def _sort(self, done: tuple[int | None, ...]) -> list[tuple[dict[int, _Past], int]]:
+        """Sort what a stretch does by place."""
+        by_place: dict[Place, list[int]] = {}
+        for place, access in (self._found[number] for number in done if number is not None):
+            by_place.setdefault(place, []).append(access)
+        first = len(self._groups)
+        self._groups += by_place.values()
+        groups = self._sorted[done] = [(self._pasts[place], first + more) for more, place in enumerate(by_place)]
+        return groups
+
+    def _meet(self, task: int, depth: int, groups: Sequence[tuple[dict[int, _Past], int]]) -> None:
+        ordering = self._ordering
+        ordering.advance(depth)
+        closing, before = ordering.closing(task, depth), ordering.before
+        for pasts, group in groups:
             for other, past in pasts.items():
-                if other != task and not before[task] >> past[-1][0] & 1:
-                    self._judge(task, past, accesses)
-            pasts.setdefault(task, []).append((closing, accesses))
+                if other != task and not before[task] >> past.last & 1:
+                    self._judge(task, past, self._groups[group])
+            past = pasts[task]
+            past.last = closing
+            past.closing[group].append(closing)
 
-    def _judge(self, task: int, past: Sequence[tuple[int, list[int]]], here: Sequence[int]) -> None:
+    def _judge(self, task: int, past: _Past, here: Sequence[int]) -> None:
         """Hold what a task does to a place against what another one did: all of it that does not come before."""
-        before = self._ordering.before[task]
-        for closing, earlier in reversed(past):
-            if before >> closing & 1:
-                break  # and so does all that it did earlier
-            pairs = [pair for pair in product(earlier, here) if self._can_race(*pair)]
+        before = self._ordering.before
+        for group, closing in past.closing.items():
+            if before[task] >> closing[-1] & 1:
+                continue  # and so does all that it did earlier
+            pairs = [pair for pair in product(self._groups[group], here) if self._can_race(*pair)]
             if pairs:  # all of them: once one is a point, what lies behind it in the stretch still races
                 self.races |= {access >> 1 for pair in pairs for access in pair}
-                self._ordering.add(task, closing)
+                before[task] |= sum(1 << step for step in set(closing))
 
     def _can_race(self, earlier: int, access: int) -> bool:
         """Tell whether two accesses to one place conflict; two points do so as steps, which is seen to elsewhere."""

@@ -16,7 +16,7 @@ from itertools import repeat
 from types import BuiltinFunctionType, FunctionType, MethodWrapperType
 from typing import Any
 
-from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, all_behind, is_window, shown_by
+from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, WINDOWS, all_behind, shown_by
 from omni_ipc.testbed.instrument.bound import Bound
 from omni_ipc.testbed.instrument.effects import Passing, has_content
 from omni_ipc.testbed.instrument.noting import Noting, Uses
@@ -66,7 +66,7 @@ class Tracker(Noting):
         kernel = self._kernel
         if kernel is None:
             return value
-        if is_window(value):
+        if type(value) in WINDOWS:
             self._together(kernel, lambda: [(site, part) for part in shown_by(value)])
             return value
         if self.marked[site]:
@@ -130,7 +130,7 @@ class Tracker(Noting):
 
     def touch_member(self, site: int, value: Any, key: Any) -> Any:
         """Announce that a key is looked for in a value that was evaluated last."""
-        if self._kernel is not None and is_window(value):
+        if self._kernel is not None and type(value) in WINDOWS:
             self._together(self._kernel, lambda: [(site + 1, part) for part in shown_by(value)])
             return value
         return self.touch_item(site, value, key)
@@ -183,7 +183,7 @@ class Tracker(Noting):
         for argument in arguments:
             if self._holds[type(argument)] and self._hands(kernel, site, value, arguments):
                 return
-        if is_window(value):
+        if type(value) in WINDOWS:
             self._together(kernel, lambda: [(site, part) for part in (*shown_by(value), value)])
             return
         if self.marked[site]:
@@ -232,7 +232,7 @@ class Tracker(Noting):
         """Announce each step of a loop, right before it is taken."""
         if self._kernel is None or self._points is None or type(iterable) in FLAT or type(iterable) is tuple:
             return iterable
-        if is_window(iterable):
+        if type(iterable) in WINDOWS:
             seen: Callable[..., Any] = functools.partial(self._step, [*shown_by(iterable)])
         elif self._points.effects.use(site, SITES[site], type(iterable)) is None:
             return iterable
