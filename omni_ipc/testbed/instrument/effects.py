@@ -96,21 +96,18 @@ class Effects:
 
     Attributes:
         known: what was found so far, by site and type.
-        uses_wholes: whether something was found that uses any attributes of an object.
     """
 
     def __init__(self, knows: Callable[[Any], bool]) -> None:
         self.knows = knows
         self._passing: dict[tuple[str, type], Passing] = {}
-        self.uses_wholes = False
         self.known: dict[tuple[int, type], Use | None] = {}
 
     def use(self, number: int, site: Site, kind: type) -> Use | None:
         """Return what a site does to an object of a type; None if that touches no state, or is seen elsewhere."""
         key = number, kind
         if key not in self.known:
-            use = self.known[key] = self._find(site, kind)
-            self.uses_wholes |= use is not None and use.part == ALL
+            self.known[key] = self._find(site, kind)
         return self.known[key]
 
     def _find(self, site: Site, kind: type) -> Use | None:

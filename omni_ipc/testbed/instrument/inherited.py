@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from omni_ipc.testbed.instrument.effects import ALL
 from omni_ipc.testbed.instrument.names import bases_of
 from omni_ipc.testbed.instrument.noting import Notes, Stretch
 from omni_ipc.testbed.instrument.sites import SITES, Kind
+from omni_ipc.testbed.instrument.tables import BY_NAME
 
 _READING = (Kind.ATTRIBUTE, Kind.METHOD, Kind.BY_NAME)
 
@@ -29,12 +31,16 @@ def note_inherited(stretches: Sequence[Stretch], used: Iterable[Notes], inherits
 
 
 def _changed(used: Iterable[Notes]) -> dict[str, set[type]]:
-    """Return the classes on which attributes are set, by the attribute's name."""
+    """Return the classes on which attributes are set, by the attribute's name, or by `ALL`, if it is not known."""
     changed: dict[str, set[type]] = defaultdict(set)
     for notes in used:
         for (number, _), value in notes.items():
-            if isinstance(value, type) and SITES[number].writes and SITES[number].kind is Kind.ATTRIBUTE:
-                changed[SITES[number].name].add(value)
+            if isinstance(value, type):
+                site = SITES[number]
+                if site.kind is Kind.BY_NAME and BY_NAME[site.name]:
+                    changed[ALL].add(value)
+                elif site.kind is Kind.ATTRIBUTE and site.writes:
+                    changed[site.name].add(value)
     return changed
 
 
@@ -44,7 +50,7 @@ def _note(notes: Notes, changed: dict[str, set[type]], inherits: set[int]) -> No
         site = SITES[number]
         if site.kind not in _READING or site.writes:
             continue
-        names = changed if site.kind is Kind.BY_NAME else (site.name,) if site.name in changed else ()
+        names = changed if site.kind is Kind.BY_NAME else changed.keys() & {site.name, ALL}
         for owner in [owner for name in names for owner in changed[name] if owner in bases_of(value)]:
             inherits.add(number)
             more[number, id(owner)] = owner

@@ -10,7 +10,9 @@ Named objects are kept alive until their run ends, so that no other object gets 
 from __future__ import annotations
 
 import enum
+import gc
 from collections.abc import Hashable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.kernel import Kernel
@@ -34,15 +36,41 @@ class Name(NamedTuple):
 
 
 class Names:
-    """The names of one run."""
+    """The names of one run.
+
+    A dictionary of attributes, as ``vars(obj)`` or ``globals()``, is its object, or module, under another name.
+    """
 
     def __init__(self) -> None:
         self._lasting: dict[int, tuple[object, Name]] = {}
         self._made: dict[int, tuple[object, Task, int]] = {}
+        self._lasting_owners: dict[int, tuple[object, Any]] = {}
+        self._owners: dict[int, tuple[object, Any]] = {}
 
     def begin(self) -> None:
         """Forget the objects of the run before."""
         self._made.clear()
+        self._owners = dict(self._lasting_owners)
+
+    def bare(self, value: Any, *, lasting: bool = False) -> None:
+        """Take note that code gets at the dictionary of an object's attributes.
+
+        Args:
+            lasting: it has it from before the runs.
+        """
+        try:
+            names = type.__dict__["__dict__"].__get__(value) if isinstance(value, type) else _names_of(value)
+        except AttributeError:
+            return
+        if not isinstance(names, dict):
+            names = gc.get_referents(names)[0]
+        owners = self._lasting_owners if lasting else self._owners
+        owners[id(names)] = names, value
+
+    def owner(self, value_id: int) -> Any:
+        """Return the object whose attributes a dictionary has; None if it is an ordinary one."""
+        found = self._owners.get(value_id)
+        return None if found is None else found[1]
 
     def keep(self, value: object, path: str) -> None:
         """Name an object that outlives runs by its place: "pump.registry"."""
@@ -64,6 +92,8 @@ class Names:
         lasting = self._lasting.get(id(value))
         if lasting is not None:
             return lasting[1]
+        if isinstance(value, ModuleType):
+            return name_of_module(value.__name__)
         if isinstance(value, type):
             text = f"{value.__module__}.{value.__qualname__}"
             return Name(("class", text), value.__qualname__)
@@ -80,6 +110,15 @@ class Names:
         if isinstance(value, enum.Enum):
             return (kind.__qualname__, value.name)
         return self.of(value).key
+
+
+def name_of_module(module: str) -> Name:
+    """Return the name of what holds a module's globals."""
+    return Name(("global", module), module.rpartition(".")[2])
+
+
+def _names_of(value: Any) -> Any:
+    return object.__getattribute__(value, "__dict__")
 
 
 def _text(value: object, maker: Task, number: int) -> str:

@@ -13,11 +13,13 @@ synchronization only, plus races.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import product
+from types import ModuleType
 
 from omni_ipc.testbed.instrument.effects import ALL, Effects
 from omni_ipc.testbed.instrument.inherited import note_inherited
+from omni_ipc.testbed.instrument.names import Names
 from omni_ipc.testbed.instrument.noting import Notes, Stretch, Unkept
 from omni_ipc.testbed.instrument.ordering import Ordering
 from omni_ipc.testbed.instrument.sites import SITES, Kind
@@ -33,6 +35,8 @@ Key = tuple[int, int]
 Found = tuple[Place, int]
 """What an access is about, and the number of its site doubled, and one more if it writes."""
 
+_GLOBALS = id(None)  # what stands for all modules, as in `Tracker.touch_global`
+
 _Done = tuple[str | None, str | None, int]
 """What is done at a site: the module that has the variable, if it is a global; the part; and the access."""
 
@@ -45,8 +49,9 @@ class Judge:
         inherits: gets the sites at which attributes of classes are read through what inherits them.
     """
 
-    def __init__(self, effects: Effects, marked: bytearray, inherits: set[int]) -> None:
+    def __init__(self, effects: Effects, names: Names, marked: bytearray, inherits: set[int]) -> None:
         self._inherits = inherits
+        self._names = names
         self._effects = effects
         self._marked = marked
         self._done: dict[tuple[int, type], _Done | None] = {}
@@ -75,10 +80,10 @@ class Judge:
 
         To most of what tasks use no two of them come, or nobody changes it: nothing more is done about that.
         """
-        shared = _shared(used)
+        shared = self._shared(used)
         found = [self._sort(notes, shared) for notes in used]
-        if self._effects.uses_wholes:
-            found = _widen(found)
+        if wholes := {owner for accesses in found for (owner, part), _ in accesses.values() if part == ALL}:
+            found = [_widen(accesses, wholes) for accesses in found]
         users: dict[Place, int] = defaultdict(int)
         changed: set[Place] = set()
         unmarked: set[Place] = set()
@@ -90,18 +95,41 @@ class Judge:
         suspect = {place for place in changed & unmarked if users[place] > 1}
         return {key: found for accesses in found for key, found in accesses.items() if found[0] in suspect}
 
+    def _shared(self, used: Iterable[Notes]) -> set[int]:
+        """Return whose state more than one task used."""
+        seen: set[int] = set()
+        shared: set[int] = set()
+        for notes in used:
+            values = {self._whose(value_id, value) for (_, value_id), value in notes.items()}
+            shared |= seen & values
+            seen |= values
+        return shared
+
+    def _whose(self, value_id: int, value: object) -> int:
+        """Return the id of the object whose state is used; globals are all one."""
+        if (owner := self._names.owner(value_id)) is not None:
+            value_id, value = id(owner), owner
+        return _GLOBALS if isinstance(value, ModuleType) else value_id
+
     def _sort(self, notes: Notes, shared: set[int]) -> dict[Key, Found]:
         """Find what is done to what is shared."""
         found: dict[Key, Found] = {}
         for key, value in notes.items():
             site, value_id = key
-            if value_id not in shared:
+            if self._whose(value_id, value) not in shared:
                 continue
             done = self._done_at(site, value.kind if isinstance(value, Unkept) else type(value))
             if done is not None:
-                owner, part, access = done
-                found[key] = (value_id if owner is None else owner, part), access
+                found[key] = self._place(value_id, value, done), done[2]
         return found
+
+    def _place(self, value_id: int, value: object, done: _Done) -> Place:
+        variable_of, part, _ = done
+        if variable_of is not None:
+            return variable_of, part
+        if (owner := self._names.owner(value_id)) is not None:
+            value_id, value, part = id(owner), owner, ALL
+        return (value.__name__ if isinstance(value, ModuleType) else value_id), part
 
     def _done_at(self, site: int, kind: type) -> _Done | None:
         if (site, kind) not in self._done:
@@ -124,27 +152,12 @@ def _used(stretches: Sequence[Stretch]) -> list[Notes]:
     return list(used.values())
 
 
-def _shared(used: Iterable[Notes]) -> set[int]:
-    """Return the ids of the objects that more than one task used; globals are all one."""
-    seen: set[int] = set()
-    shared: set[int] = set()
-    for notes in used:
-        values = {value for _, value in notes}
-        shared |= seen & values
-        seen |= values
-    return shared
-
-
-def _widen(found: Sequence[Mapping[Key, Found]]) -> list[dict[Key, Found]]:
+def _widen(accesses: Mapping[Key, Found], wholes: Collection[Hashable]) -> dict[Key, Found]:
     """Take an attribute for all of its object's, if something uses any of them."""
-    wholes = {owner for accesses in found for (owner, part), _ in accesses.values() if part == ALL}
-    return [
-        {
-            key: ((owner, ALL) if owner in wholes else (owner, part), access)
-            for key, ((owner, part), access) in accesses.items()
-        }
-        for accesses in found
-    ]
+    return {
+        key: ((owner, ALL) if owner in wholes else (owner, part), access)
+        for key, ((owner, part), access) in accesses.items()
+    }
 
 
 class _Past:

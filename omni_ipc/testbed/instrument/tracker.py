@@ -61,6 +61,12 @@ class Tracker(Noting):
         self._notes[site, id(value)] = value
         return value
 
+    def touch_names(self, site: int, value: Any) -> Any:
+        """Announce the use of an object, whose attributes may be used as the items of a dictionary from now on."""
+        if self._points is not None:
+            self._points.names.bare(value)
+        return self.touch(site, value)
+
     def touch_item(self, site: int, value: Any, key: Any) -> Any:
         """Announce the use of an item, of a container that was evaluated last."""
         kernel = self._kernel

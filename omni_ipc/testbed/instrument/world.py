@@ -53,13 +53,16 @@ class World:
         """Take down what the modules keep, and give names to it."""
         self.marked = bytearray(len(SITES))
         self.points = Points(self._effects, identities)
-        self.judge = Judge(self._effects, self.marked, self.points.inherits)
+        self.judge = Judge(self._effects, self.points.names, self.marked, self.points.inherits)
         with self._kept:
             kernel = WORLD.maker()
             assert kernel is not None, "modules are instrumented while a guard is open"
             self._state = State(reach, StandIns(kernel).of)
+        names = self.points.names
         for path, holder in reach.holders:
-            self.points.names.keep(holder, path)
+            names.keep(holder, path)
+        for owner in reach.owners:
+            names.bare(owner, lasting=True)
 
     def _rewrite(self, subjects: Sequence[Subject], functions: Sequence[FunctionType]) -> None:
         written = frozenset().union(*(written_on_modules(ast.parse(subject.source)) for subject in subjects))

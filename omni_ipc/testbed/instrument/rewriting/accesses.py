@@ -36,7 +36,7 @@ class Accesses(Place):
             return self.whole(node)
         writes = not isinstance(node.ctx, ast.Load)
         site = self.site(Kind.ATTRIBUTE, mangle(node.attr, self.owner), node, writes=writes)
-        how = "touch_outer" if is_super(node.value) else "touch"
+        how = "touch_outer" if is_super(node.value) else "touch_names" if node.attr == "__dict__" else "touch"
         node.value = hook(how, site, self.visited(node.value), at=node.value)
         return node
 

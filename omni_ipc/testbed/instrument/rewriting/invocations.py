@@ -78,7 +78,7 @@ class Invocations(Accesses):
     def _by_name(self, node: ast.Call, name: str) -> ast.expr:
         site, first = self.site(Kind.BY_NAME, name, node), node.args[0]
         if len(_values(node)) == 1:
-            node.args[0] = hook("touch", site, self.visited(first), at=first)
+            node.args[0] = hook("touch_names" if name == "vars" else "touch", site, self.visited(first), at=first)
             return node
         if self._are_stable_but_last(_values(node)):
             return self._with_last(node, "touch_named", site, None)

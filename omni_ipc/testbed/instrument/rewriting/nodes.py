@@ -30,6 +30,7 @@ PLAIN = (*_COMPARISONS.values(), *_BINARY.values())
 
 HOOKS = (
     "touch",  # (site, obj) -> obj
+    "touch_names",  # (site, obj) -> obj, of which all attributes are got at
     "touch_item",  # (site, obj, key) -> obj
     "touch_key",  # (site, obj, key) -> key
     "touch_pair",  # (site, obj, key) -> (obj, key)

@@ -7,9 +7,12 @@ function holds it; a global, if a function assigns it, or another module does (`
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 from collections.abc import Iterator
 from typing import Literal
+
+from omni_ipc.testbed.instrument.rewriting.reflection import ANY, reflects
 
 Where = Literal["local", "cell", "global"]
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -100,7 +103,10 @@ class Scopes(ast.NodeVisitor):
         for statement in tree.body:
             self.visit(statement)
         self._capture()
-        self.shared_globals |= bound["value"] & written_outside
+        if reflects(tree) or ANY in written_outside:
+            self.shared_globals |= bound["value"] | self._unbound()
+        else:
+            self.shared_globals |= bound["value"] & written_outside
 
     def _capture(self) -> None:
         for name, scope, order in self._uses:
@@ -112,6 +118,11 @@ class Scopes(ast.NodeVisitor):
             if owner is not None:
                 owner.reassigned.add(name)
                 owner.captures.setdefault(name, self._order)
+
+    def _unbound(self) -> set[str]:
+        """Name the globals that nothing in the module binds, and Python does not have."""
+        used = {name for name, scope, _ in self._uses if scope.find(name)[0] == "global"}
+        return used - self.imported - self.defined - vars(builtins).keys()
 
     # Scopes
 

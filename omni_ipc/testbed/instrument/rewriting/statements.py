@@ -294,20 +294,3 @@ def _captured(pattern: ast.AST) -> list[str]:
         case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
             return [name]
     return []
-
-
-def written_on_modules(tree: ast.Module) -> frozenset[str]:
-    """Name the attributes that a module assigns on what it imported: ``pump.limit = 3``."""
-    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
-    imported = {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
-    return frozenset(
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and _root(node) in imported
-    )
-
-
-def _root(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
