@@ -12,9 +12,10 @@ import re
 import threading
 import types
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from omni_ipc.testbed.instrument.behind import WINDOWS
 from omni_ipc.testbed.instrument.sites import Kind, Site
 from omni_ipc.testbed.instrument.tables import (
     BY_NAME,
@@ -38,12 +39,38 @@ _VALUES = (
     *(types.CodeType, types.FrameType, types.TracebackType, threading.local, contextvars.ContextVar, Controlled),
 )
 _OURS = (*TOOLS, "omni_ipc")
+_PASSING_ON = ("collections.abc", "omni_ipc")
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or as if it were
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
 
 
 _NAMED = (Kind.ATTRIBUTE, Kind.BY_NAME)
 _UNTYPED = {"__setattr__": True, "__delattr__": True, "__getattribute__": False}
 """Methods of every object that use one of its attributes, and whether they change it."""
+
+
+_RUNNING = (types.FrameType, types.CodeType)
+"""What stands for a generator that runs, and for a function behind a cache that does."""
+
+
+class _Shows(dict[type, bool]):
+    """Finds by type whether objects show others: views, iterators, and objects that work by code without points.
+
+    Args:
+        knows: as of `Effects`.
+    """
+
+    def __init__(self, knows: Callable[[Any], bool]) -> None:
+        super().__init__()
+        self._knows = knows
+
+    def __missing__(self, kind: type) -> bool:
+        found = self[kind] = kind in WINDOWS or (not issubclass(kind, _VALUES) and any(map(self._wraps, kind.__mro__)))
+        return found
+
+    def _wraps(self, base: type) -> bool:
+        is_python = bool(base.__flags__ & _HEAP_TYPE) and base.__dictoffset__ != 0
+        return is_python and not self._knows(base) and not _is_of(base.__module__, (*STATELESS, *_PASSING_ON))
 
 
 class Passing(enum.Enum):
@@ -93,13 +120,17 @@ class Effects:
 
     Args:
         knows: tells whether a function is instrumented, so that what it does is seen inside of it.
+        knows_module: tells the same of a module, by its name.
 
     Attributes:
         known: what was found so far, by site and type.
+        shows: by type, whether its objects show others: views, iterators, and what wraps containers unseen.
     """
 
-    def __init__(self, knows: Callable[[Any], bool]) -> None:
+    def __init__(self, knows: Callable[[Any], bool], knows_module: Callable[[str], bool]) -> None:
         self.knows = knows
+        self.knows_module = knows_module
+        self.shows: Mapping[type, bool] = _Shows(knows)
         self._passing: dict[tuple[str, type], Passing] = {}
         self.known: dict[tuple[int, type], Use | None] = {}
 
@@ -111,6 +142,8 @@ class Effects:
         return self.known[key]
 
     def _find(self, site: Site, kind: type) -> Use | None:
+        if site.kind is Kind.INSIDE or (kind in _RUNNING and site.kind is not Kind.ATTRIBUTE):
+            return Use(ALL, True)
         if issubclass(kind, _VALUES) and not (site.kind in _NAMED and _has_attributes(kind)):
             return None
         if issubclass(kind, _CODE) and site.kind is not Kind.ATTRIBUTE:
@@ -141,6 +174,8 @@ class Effects:
         if issubclass(kind, (type, types.ModuleType)):
             return Use(site.name, site.writes)
         found = _look_up(kind, site.name)
+        if isinstance(found, functools.cached_property):
+            return Use(site.name, True)
         if found is None or isinstance(found, types.MemberDescriptorType):
             return Use(site.name, site.writes)
         if hasattr(type(found), "__set__"):

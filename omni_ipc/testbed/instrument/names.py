@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 import gc
 from collections.abc import Hashable
-from types import ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.kernel import Kernel
@@ -94,6 +94,9 @@ class Names:
             return lasting[1]
         if isinstance(value, ModuleType):
             return name_of_module(value.__name__)
+        if isinstance(value, (FrameType, CodeType)):
+            code = value.f_code if isinstance(value, FrameType) else value
+            return Name(("run", code.co_filename, code.co_qualname), code.co_qualname)
         if isinstance(value, type):
             text = f"{value.__module__}.{value.__qualname__}"
             return Name(("class", text), value.__qualname__)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import FrameType
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.instrument.points import Points
@@ -30,9 +31,12 @@ class Noting:
 
     Attributes:
         marked: by site, whether accesses there are points.
+        unseen: what was met that cannot be seen, and where.
     """
 
     def __init__(self) -> None:
+        self.unseen: dict[str, None] = {}
+        self._shows: Mapping[type, bool] = {}
         self.marked = bytearray()
         self._stretches: list[Stretch] = []
         self._kernel: Kernel | None = None
@@ -44,17 +48,18 @@ class Noting:
 
     def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
         """Follow a run."""
-        self._outer.append((self._kernel, self._points, self.marked, self._stretches))
+        self._outer.append((self._kernel, self._points, self.marked, self._stretches, self._shows, self.unseen))
         self._kernel, self._points, self.marked = kernel, points, marked
-        self._stretches = []
+        self._stretches, self._shows, self.unseen = [], points.effects.shows, {}
         self._depth = -1
 
-    def end(self) -> list[Stretch]:
-        """Follow it no more, and return what was noted."""
-        stretches, self._notes = self._stretches, {}
-        self._kernel, self._points, self.marked, self._stretches = self._outer.pop()
+    def end(self) -> tuple[list[Stretch], dict[str, None]]:
+        """Follow it no more, and return what was noted, and what could not be seen."""
+        noted = self._stretches, self.unseen
+        self._notes = {}
+        self._kernel, self._points, self.marked, self._stretches, self._shows, self.unseen = self._outer.pop()
         self._depth, self._task = -1, None
-        return stretches
+        return noted
 
     def _open(self, kernel: Kernel) -> None:
         """Begin a stretch."""
@@ -88,4 +93,4 @@ class Noting:
 
 def is_unkept(value: object) -> bool:
     """Tell whether an object must not be kept alive: the end of a generator's life is an event."""
-    return hasattr(type(value), "__next__")
+    return hasattr(type(value), "__next__") or type(value) is FrameType

@@ -23,6 +23,12 @@ _HOOKS = hooks_of(_TRACKER)
 _OPEN: list[object] = []  # they may be nested
 
 
+_UNSEEN = (
+    "what {} works on is shared, and that has no points inside, because it is a part of Python, or has no source; "
+    "guard it with a lock, or use a plain container"
+)
+
+
 class Instrumentation:
     """Modules with a point at each access to state that tasks share; a context manager, around all runs.
 
@@ -37,7 +43,7 @@ class Instrumentation:
     Attributes:
         modules: those that were named, and those that were added.
         left_out: modules of packages that could not be instrumented, and why.
-        unseen: functions that work on what tasks share, and cannot be instrumented.
+        unseen: what tasks did that could not be seen, a sentence's part each.
 
     Raises:
         UsageError: a module that was named cannot be instrumented.
@@ -117,7 +123,9 @@ class Instrumentation:
 
     def end(self, kernel: Kernel) -> None:
         """Follow it no more, and judge what was seen."""
-        self._races = self.world.judge.races(kernel, _TRACKER.end())
+        stretches, unseen = _TRACKER.end()
+        self._races = self.world.judge.races(kernel, stretches)
+        self.unseen |= unseen
 
     def refine(self) -> bool:
         """Make points of the races that the last run had, and tell whether there were any.
@@ -147,7 +155,13 @@ class Instrumentation:
 
     def _meet(self, function: FunctionType, name: str) -> None:
         """Take note of a function that is not instrumented, and works on what tasks share."""
-        if not self.world.knows(function):
+        if self.world.knows(function):
+            return
+        if function.__code__.co_filename.startswith("<") and function.__module__ in self.modules:
+            self.unseen[
+                f"'{function.__qualname__}' was made of a string, and has no points; write it as a function"
+            ] = None
+        else:
             self._strangers[name] = function.__globals__.get("__name__", "")
 
     def _add_strangers(self) -> bool:
@@ -160,7 +174,7 @@ class Instrumentation:
                 known.add(module)
                 added.append(subject)
             elif module not in known:
-                self.unseen[name] = None
+                self.unseen[_UNSEEN.format(name)] = None
         self._strangers.clear()
         if added:
             self._wanted.update(self.points())

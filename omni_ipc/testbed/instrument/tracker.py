@@ -9,42 +9,31 @@ and what others did came before.
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
+import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import repeat
 from types import BuiltinFunctionType, FunctionType, MethodWrapperType
 from typing import Any
 
-from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, WINDOWS, all_behind, shown_by
-from omni_ipc.testbed.instrument.bound import Bound
-from omni_ipc.testbed.instrument.effects import Passing, has_content
-from omni_ipc.testbed.instrument.noting import Noting, Uses
+from omni_ipc.testbed.instrument.addresses import Address
+from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, WINDOWS
+from omni_ipc.testbed.instrument.bound import Bound, Handed
+from omni_ipc.testbed.instrument.callables import is_blind
+from omni_ipc.testbed.instrument.effects import has_content
+from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hook_name
 from omni_ipc.testbed.instrument.sites import SITES, Kind
-from omni_ipc.testbed.instrument.tables import SHALLOW, THROUGH
-from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.instrument.using import Using
 
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
-_LIVES = ("weakref", "_weakref")
-_KEPT_ALIVE = "objects live to the end of a run, so no weak reference ended and no finalizer ran earlier"
 _COUNTED = (dict, set, deque)  # their iterators tell when the number of items is not what it was when they were made
 
 
-class _Holds(dict[type, bool]):
-    """Of which types there are objects that may change, or hold others that may."""
-
-    def __missing__(self, kind: type) -> bool:
-        found = self[kind] = kind not in FLAT
-        return found
-
-
-class Tracker(Noting):
+class Tracker(Using):
     """The hooks, for the run that is on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._holds = _Holds()
 
     # Objects
 
@@ -72,8 +61,8 @@ class Tracker(Noting):
         kernel = self._kernel
         if kernel is None:
             return value
-        if type(value) in WINDOWS:
-            self._together(kernel, lambda: [(site, part) for part in shown_by(value)])
+        if self._shows[type(value)]:
+            self._together(kernel, lambda: self._item_of(site, value))
             return value
         if self.marked[site]:
             self._pause(kernel, site, value, (key,))
@@ -82,6 +71,10 @@ class Tracker(Noting):
             self._open(kernel)
         self._notes[site, id(value)] = value
         return value
+
+    def _item_of(self, site: int, value: Any) -> Uses:
+        own = [] if type(value) in WINDOWS else [(site, value)]
+        return [*self._through(site, value), *own]
 
     def touch_key(self, site: int, value: Any, key: Any) -> Any:
         """Announce the use of an item, whose key was evaluated last."""
@@ -106,7 +99,7 @@ class Tracker(Noting):
     def touch_value(self, site: int, value: Any) -> Any:
         """Announce that all of a value is read."""
         if type(value) not in FLAT and self._kernel is not None:
-            self._together(self._kernel, lambda: [(site, part) for part in _read(SITES[site].name, value)])
+            self._together(self._kernel, lambda: self._read(site, SITES[site].name, value))
         return value
 
     def touch_both(self, site: int, left: Any, right: Any) -> tuple[Any, Any]:
@@ -114,7 +107,7 @@ class Tracker(Noting):
         if self._kernel is not None and not (type(left) in FLAT and type(right) in FLAT):
             name = SITES[site].name
             self._together(
-                self._kernel, lambda: [(site, part) for value in (left, right) for part in _read(name, value)]
+                self._kernel, lambda: [use for value in (left, right) for use in self._read(site, name, value)]
             )
         return left, right
 
@@ -137,7 +130,7 @@ class Tracker(Noting):
     def touch_member(self, site: int, value: Any, key: Any) -> Any:
         """Announce that a key is looked for in a value that was evaluated last."""
         if self._kernel is not None and type(value) in WINDOWS:
-            self._together(self._kernel, lambda: [(site + 1, part) for part in shown_by(value)])
+            self._together(self._kernel, lambda: self._shown(site + 1, value))
             return value
         return self.touch_item(site, value, key)
 
@@ -182,56 +175,6 @@ class Tracker(Noting):
             self._pass(site, function, values)
         return functools.partial(function, *arguments, **keywords)
 
-    def _use(self, site: int, value: Any, arguments: tuple[Any, ...]) -> None:
-        kernel = self._kernel
-        if kernel is None:
-            return
-        for argument in arguments:
-            if self._holds[type(argument)] and self._hands(kernel, site, value, arguments):
-                return
-        if type(value) in WINDOWS:
-            self._together(kernel, lambda: [(site, part) for part in (*shown_by(value), value)])
-            return
-        if self.marked[site]:
-            self._pause(kernel, site, value, arguments)
-            return
-        if kernel.depth != self._depth or kernel.current is not self._task:
-            self._open(kernel)
-        self._notes[site, id(value)] = value
-
-    def _hands(self, kernel: Kernel, site: int, value: Any, arguments: tuple[Any, ...]) -> bool:
-        """Announce a call together with what it does to what is handed to it; see `Place.call_site`."""
-        assert self._points is not None
-        name, effects = SITES[site].name, self._points.effects
-        if (known := _own(value, name)) is not None and not effects.is_blind_in(known):
-            return False
-        passing = effects.passing(name, type(value))
-        if passing is Passing.NOTHING:
-            return False
-        handed = site + (1 if passing is Passing.READS else 2)
-
-        def uses() -> Uses:
-            inside = [part for argument in arguments for part in all_behind(argument, objects=name in THROUGH)]
-            return [(handed, part) for part in inside] + [(site, part) for part in (*shown_by(value), value)]
-
-        self._together(kernel, uses)
-        return True
-
-    def _pass(self, site: int, function: Any, arguments: tuple[Any, ...]) -> None:
-        kernel, points = self._kernel, self._points
-        if kernel is None or points is None or not points.effects.is_blind_in(function):
-            return
-        while isinstance(function, functools.partial):
-            arguments = (*function.args, *function.keywords.values(), *arguments)
-            function = function.func
-        if getattr(function, "__module__", None) in _LIVES:
-            kernel.curtailed.add(_KEPT_ALIVE)
-        name = SITES[site].name
-        owner = function if hasattr(function, "cache_clear") else getattr(function, "__self__", None)
-        given = arguments if type(owner) in FLAT else (owner, *arguments)
-        if any(type(argument) not in FLAT for argument in given):
-            self._together(kernel, lambda: [(site, part) for value in given for part in _read(name, value)])
-
     # Loops
 
     def touch_steps(self, site: int, iterable: Any) -> Any:
@@ -239,21 +182,57 @@ class Tracker(Noting):
         if self._kernel is None or self._points is None or type(iterable) in FLAT or type(iterable) is tuple:
             return iterable
         if type(iterable) in WINDOWS:
-            seen: Callable[..., Any] = functools.partial(self._step, [*shown_by(iterable)])
+            seen: Callable[..., Any] = functools.partial(self._step, self._shown(site + 1, iterable))
         elif self._points.effects.use(site, SITES[site], type(iterable)) is None:
             return iterable
         elif hasattr(type(iterable), "__next__"):
-            seen = functools.partial(self._step, ())
+            seen = functools.partial(self._step, [])
         else:
             seen = self.touch
         if isinstance(iterable, _COUNTED) or type(iterable) in VIEWS:
             seen(site, iterable)
         return map(_SECOND, zip(map(seen, repeat(site), repeat(iterable)), iter(iterable), strict=False))
 
-    def _step(self, shown: Sequence[Any], site: int, steps: Any) -> None:
+    def _step(self, shown: Uses, site: int, steps: Any) -> None:
         """Announce a step of an iterator or a view, and that what it shows is read."""
         if self._kernel is not None:
-            self._together(self._kernel, lambda: [(site, steps), *((site + 1, part) for part in shown)])
+            self._together(self._kernel, lambda: [(site, steps), *shown])
+
+    # Code that runs for a while
+
+    def touch_inside(self, site: int, value: Any = None, *owner: Any) -> Any:
+        """Announce that a generator, or a function behind a cache, is in the middle of what its caller asked for.
+
+        Args:
+            value: what is yielded, or returned.
+            owner: the object whose method it is.
+        """
+        if self._kernel is not None:
+            frame = sys._getframe(1)
+            is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
+            running = self.generators.of(frame) if is_generator else frame.f_code
+            self._together(self._kernel, lambda: [(site, part) for part in (running, *owner)])
+        return value
+
+    def touch_next(self, site: int, steps: Any) -> Any:
+        """Announce a step of an iterator."""
+        self._use(site, steps, ())
+        return steps
+
+    def address(self, value: Any) -> int:
+        """Stand for ``id``."""
+        found = Address(id(value))
+        found.tell = self._tell_of_address
+        return found
+
+    def _tell_of_address(self) -> None:
+        self.hide("addresses are compared, which are others in another process; compare what the code under test made")
+
+    def touch_handed(self, site: int, value: Any) -> Any:
+        """Let a function of C that is handed to Python code, to be called later, announce its calls."""
+        if self._kernel is None or not is_blind(value) or isinstance(value, type):
+            return value
+        return Handed(value, functools.partial(self._pass, site))
 
     # Variables
 
@@ -295,23 +274,9 @@ class Tracker(Noting):
 _SECOND = operator.itemgetter(1)
 
 
-def _own(value: Any, name: str) -> Any:
-    """Return what an object has under a name of its own, without calling it; or a class, or a module."""
-    if isinstance(value, type):
-        return next((vars(base)[name] for base in value.__mro__ if name in vars(base)), None)
-    return getattr(value, "__dict__", {}).get(name)
-
-
-def _read(name: str, value: Any) -> list[Any]:
-    """Give what code without points gets at, by the name of what does it."""
-    if name in SHALLOW:
-        return [*shown_by(value), value] if not isinstance(value, (tuple, frozenset)) else []
-    return all_behind(value, objects=name in THROUGH)
-
-
 def hooks_of(tracker: Tracker) -> dict[str, Callable[..., Any]]:
     """Return what rewritten code calls, by the name that it has there."""
-    special = {"getitem": operator.getitem, "setitem": operator.setitem}
+    special: dict[str, Any] = {"getitem": operator.getitem, "setitem": operator.setitem}
     found: dict[str, Any] = {name: getattr(operator, name) for name in (*GROWS, *PLAIN)} | special
     found |= {name: getattr(tracker, name) for name in HOOKS if name not in found}
     return {hook_name(name): function for name, function in found.items()}

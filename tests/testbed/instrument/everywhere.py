@@ -1,7 +1,8 @@
 """All that code comes to if others may run between any two of its operations: the truth, found without instrumentation.
 
 A program's text is rewritten in the bluntest way: where a function begins, and behind each expression, there is a point
-that conflicts with every other. No table, no race and no reduction decides what is run; so what is missed elsewhere is seen here.
+that conflicts with every other. No table, no race and no reduction decides what is run; so what is missed elsewhere is
+seen here.
 """
 
 from __future__ import annotations

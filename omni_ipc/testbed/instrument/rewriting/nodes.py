@@ -49,6 +49,10 @@ HOOKS = (
     "touch_member",  # (site, obj, key) -> obj
     "touch_bound",  # (site, method) -> method
     "touch_steps",  # (site, iterable) -> iterable
+    "touch_handed",  # (site, function) -> function
+    "address",  # (object) -> its id()
+    "touch_next",  # (site, iterator) -> iterator
+    "touch_inside",  # (site, value, object whose method runs) -> value
     "touch_global",  # (site) -> True
     "store_global",  # (site, value) -> value
     "touch_cell",  # (site, function that holds it) -> True

@@ -28,7 +28,7 @@ class Scope:
 
     Attributes:
         stores: how often each name is assigned here, or in an inner function that calls it nonlocal; in a loop, twice.
-        definitions: functions that are defined here.
+        definitions: functions that are defined here, without a decorator.
         first_store, first_capture: order of the first assignment, and of the first inner function that uses the name.
     """
 
@@ -78,7 +78,9 @@ class Scopes(ast.NodeVisitor):
         shared_globals: globals that functions may see change.
         values: names that assignments bind.
         imported: names that only imports bind.
-        defined: names that only definitions bind, at the level of the module.
+        decorated: names that definitions bind to whatever a decorator makes of them.
+        defined: names that only plain definitions bind, at the level of the module.
+        unbound: globals that nothing in the module binds, and Python does not have.
         assigned: names of attributes that something in the module assigns or deletes.
     """
 
@@ -92,9 +94,10 @@ class Scopes(ast.NodeVisitor):
         self._nonlocal_stores: list[tuple[str, Scope]] = []
         self.of[tree] = self.module
         bound = _bound_by(tree)
-        self.imported = bound["import"] - bound["value"] - bound["definition"]
+        self.imported = bound["import"] - bound["value"] - bound["definition"] - bound["decorated"]
         self.values = bound["value"]
-        self.defined = bound["definition"] - bound["value"] - bound["import"]
+        self.decorated = bound["decorated"]
+        self.defined = bound["definition"] - bound["value"] - bound["import"] - bound["decorated"]
         self.assigned = {
             node.attr
             for node in ast.walk(tree)
@@ -103,8 +106,9 @@ class Scopes(ast.NodeVisitor):
         for statement in tree.body:
             self.visit(statement)
         self._capture()
+        self.unbound = self._unbound()
         if reflects(tree) or ANY in written_outside:
-            self.shared_globals |= bound["value"] | self._unbound()
+            self.shared_globals |= bound["value"] | self.unbound
         else:
             self.shared_globals |= bound["value"] & written_outside
 
@@ -119,10 +123,13 @@ class Scopes(ast.NodeVisitor):
                 owner.reassigned.add(name)
                 owner.captures.setdefault(name, self._order)
 
+    def binds(self, name: str) -> bool:
+        """Tell whether something at the level of the module binds a name."""
+        return name in self.module.stores or name in self.shared_globals
+
     def _unbound(self) -> set[str]:
-        """Name the globals that nothing in the module binds, and Python does not have."""
         used = {name for name, scope, _ in self._uses if scope.find(name)[0] == "global"}
-        return used - self.imported - self.defined - vars(builtins).keys()
+        return used - self.module.stores.keys() - vars(builtins).keys()
 
     # Scopes
 
@@ -151,7 +158,8 @@ class Scopes(ast.NodeVisitor):
         self._scope, self._depth = before
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self._scope.definitions.add(node.name)
+        if not node.decorator_list:
+            self._scope.definitions.add(node.name)
         self._store(node.name)
         self._function(node, node.name)
 
@@ -289,13 +297,13 @@ def _outside(node: Function) -> Iterator[ast.expr]:
 
 def _bound_by(tree: ast.Module) -> dict[str, set[str]]:
     """Sort the names of a module by what binds them."""
-    bound: dict[str, set[str]] = {"import": set(), "definition": set(), "value": set()}
+    bound: dict[str, set[str]] = {"import": set(), "definition": set(), "decorated": set(), "value": set()}
     for node in _own(tree.body):
         match node:
             case ast.Import() | ast.ImportFrom():
                 bound["import"] |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                bound["definition"].add(node.name)
+                bound["decorated" if node.decorator_list else "definition"].add(node.name)
             case ast.Name(ctx=ast.Store() | ast.Del()):
                 bound["value"].add(node.id)
     return bound

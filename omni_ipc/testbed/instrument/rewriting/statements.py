@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from omni_ipc.testbed.instrument.rewriting.accesses import sliced
 from omni_ipc.testbed.instrument.rewriting.nodes import hook, in_place, load, mangle, shown, starred
+from omni_ipc.testbed.instrument.rewriting.running import running
 from omni_ipc.testbed.instrument.rewriting.values import Values, is_pair
 from omni_ipc.testbed.instrument.sites import Kind
 
@@ -142,6 +143,12 @@ class Rewriter(Values):
         grown = self._grown(node, before)
         return ast.copy_location(ast.Assign([target], self.stored(target.id, grown)), node)
 
+    def visit_Return(self, node: ast.Return) -> ast.stmt:  # noqa: N802
+        node.value = None if node.value is None else self.visited(node.value)
+        if self.running == "cached":
+            node.value = self.inside(node, node.value)
+        return node
+
     def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:  # noqa: N802
         statements: list[ast.stmt] = []
         for target in node.targets:
@@ -238,20 +245,25 @@ class Rewriter(Values):
     def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
         node.decorator_list = [self.visited(decorator) for decorator in node.decorator_list]
         self._defaults(node.args)
-        before = self.scope, self.path, self.first
+        before = self.scope, self.path, self.first, self.running
         parameters = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
         if self.scope.kind == "class":
             self.first = parameters[0] if parameters else None
         elif self.first in parameters:
             self.first = None
         self.scope, self.path = self.scopes.of[node], [*self.path, node.name]
+        self.running = running(node)
         documented = int(ast.get_docstring(node, clean=False) is not None)
         cells = [hook("new_cell", shown(name, node.body[0]), at=node.body[0]) for name in sorted(self._own_cells())]
         rest: list[ast.stmt] = node.body[documented:]
         body = self._statements(rest)
-        made: list[ast.stmt] = [ast.copy_location(ast.Expr(cell), node.body[0]) for cell in cells]
-        node.body = [*node.body[:documented], *made, *body] or node.body
-        self.scope, self.path, self.first = before
+        around = [self.inside(node.body[0])] if self.running else []
+        made: list[ast.stmt] = [ast.copy_location(ast.Expr(each), node.body[0]) for each in (*cells, *around)]
+        last = (
+            [ast.copy_location(ast.Expr(self.inside(rest[-1])), rest[-1])] if self.running == "cached" and rest else []
+        )
+        node.body = [*node.body[:documented], *made, *body, *last] or node.body
+        self.scope, self.path, self.first, self.running = before
         return [node, *self._bound([node.name], node)]
 
     def _own_cells(self) -> list[str]:
@@ -265,10 +277,10 @@ class Rewriter(Values):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:  # noqa: N802
         self._defaults(node.args)
-        before = self.scope, self.path
-        self.scope, self.path = self.scopes.of[node], [*self.path, "<lambda>"]
+        before = self.scope, self.path, self.running
+        self.scope, self.path, self.running = self.scopes.of[node], [*self.path, "<lambda>"], ""
         node.body = self.visited(node.body)
-        self.scope, self.path = before
+        self.scope, self.path, self.running = before
         return node
 
     def _defaults(self, arguments: ast.arguments) -> None:

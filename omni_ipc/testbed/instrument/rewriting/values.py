@@ -112,6 +112,13 @@ class Values(Invocations):
         node.value = self.value(node.value, "*") if isinstance(node.ctx, ast.Load) else self.visited(node.value)
         return node
 
+    def visit_Yield(self, node: ast.Yield) -> ast.expr:  # noqa: N802
+        node.value = None if node.value is None else self.visited(node.value)
+        if self.running != "generator":
+            return node
+        node.value = self.inside(node, node.value)
+        return self.inside(node, node)
+
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:  # noqa: N802
         node.value = self.value(node.value, "*")
         return node
@@ -145,6 +152,8 @@ class Values(Invocations):
             node.key, node.value = self.visited(node.key), self.visited(node.value)
         else:
             node.elt = self.visited(node.elt)
+        if isinstance(node, ast.GeneratorExp) and self.is_inside:
+            node.elt = self.inside(node.elt, node.elt)
         self.scope = before
         return node if isinstance(node, ast.GeneratorExp) else self._new(node)
 
