@@ -157,7 +157,7 @@ class Instrumentation:
         """Take note of a function that is not instrumented, and works on what tasks share."""
         if self.world.knows(function):
             return
-        if function.__code__.co_filename.startswith("<") and function.__module__ in self.modules:
+        if function.__code__.co_filename.startswith("<") and self.world.knows_module(function.__module__):
             self.unseen[
                 f"'{function.__qualname__}' was made of a string, and has no points; write it as a function"
             ] = None

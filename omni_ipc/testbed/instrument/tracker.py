@@ -27,6 +27,7 @@ from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hook_name
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.instrument.using import Using
+from omni_ipc.testbed.where import locate_here
 
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
 _COUNTED = (dict, set, deque)  # their iterators tell when the number of items is not what it was when they were made
@@ -53,7 +54,10 @@ class Tracker(Using):
     def touch_names(self, site: int, value: Any) -> Any:
         """Announce the use of an object, whose attributes may be used as the items of a dictionary from now on."""
         if self._points is not None:
-            self._points.names.bare(value)
+            if SITES[site].writes:
+                self._exchanged.append((value, locate_here()))
+            else:
+                self._points.names.bare(value)
         return self.touch(site, value)
 
     def touch_item(self, site: int, value: Any, key: Any) -> Any:

@@ -12,7 +12,7 @@ from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS, all_behind, called
 from omni_ipc.testbed.instrument.callables import any_blind, changes, is_blind
 from omni_ipc.testbed.instrument.effects import Passing
 from omni_ipc.testbed.instrument.generators import Generators
-from omni_ipc.testbed.instrument.noting import Noting, Uses
+from omni_ipc.testbed.instrument.noting import Noting, Stretch, Uses
 from omni_ipc.testbed.instrument.sites import CHANGED_BY_C, READ_BY_C, SITES, Kind
 from omni_ipc.testbed.instrument.tables import LOOKING, SHALLOW, THROUGH
 from omni_ipc.testbed.kernel import Kernel
@@ -20,6 +20,7 @@ from omni_ipc.testbed.where import locate_here
 
 _LIVES = ("weakref", "_weakref")
 _KEPT_ALIVE = "objects live to the end of a run, so no weak reference ended and no finalizer ran earlier"
+_TWINS = "two objects have one dictionary of attributes, or it is used beside its object; let each have its own"
 _OF_STRINGS = (builtins.exec, builtins.eval)
 
 
@@ -38,6 +39,23 @@ class Using(Noting):
         super().__init__()
         self._holds = _Holds()
         self.generators = Generators()
+        self._exchanged: list[tuple[Any, str | None]] = []  # objects that got other dictionaries of attributes, where
+
+    def end(self) -> tuple[list[Stretch], dict[str, None]]:
+        exchanged, self._exchanged = self._exchanged, []
+        for value, where in exchanged:
+            self._tell_of_twins(value, where)
+        return super().end()
+
+    def _tell_of_twins(self, value: Any, where: str | None) -> None:
+        """Tell of an object whose attributes are those of another one, or items of a dictionary that is used."""
+        assert self._points is not None
+        names, attributes = self._points.names, vars(value)
+        owner = names.owner(id(attributes))
+        names.bare(value)
+        is_twin = owner is not None and owner is not value
+        if is_twin or any(at == id(attributes) for _, _, notes in self._stretches for _, at in notes):
+            self.unseen[f"{_TWINS}, at {where}"] = None
 
     def hide(self, what: str) -> None:
         """Take note of something that is not seen, and where it is."""

@@ -37,7 +37,7 @@ class World:
     ) -> None:
         self._modules = {subject.name for subject in subjects}
         self._exchange = Exchange()
-        self._effects = Effects(self.knows, self._modules.__contains__)
+        self._effects = Effects(self.knows, self.knows_module)
         self._sites = SITES.names([READ_BY_C, CHANGED_BY_C])
         self._kept = Kept()
         reach = Reach(self._modules.__contains__)
@@ -86,6 +86,10 @@ class World:
     def knows(self, value: Any) -> bool:
         """Tell whether a function is instrumented, or a class is of an instrumented module."""
         return value.__module__ in self._modules if isinstance(value, type) else self._exchange.knows(value)
+
+    def knows_module(self, name: str) -> bool:
+        """Tell whether a module is instrumented."""
+        return name in self._modules
 
     # Points
 
