@@ -24,7 +24,7 @@ _OPEN: list[object] = []  # they may be nested
 
 
 _UNSEEN = (
-    "what {} works on is shared, and that has no points inside, because it is a part of Python, or has no source; "
+    "tasks share what is used by {}, and that has no points inside, because it is a part of Python, or has no source: "
     "guard it with a lock, or use a plain container"
 )
 
@@ -151,7 +151,7 @@ class Instrumentation:
         if isinstance(function, FunctionType):
             file = function.__code__.co_filename
             if not (is_ours(file) or is_stdlib(file)):
-                self._meet(function, f"{function.__module__}.{function.__qualname__}")
+                self._meet(function, f"{function.__module__}.{function.__qualname__}, which a thread runs")
 
     def _meet(self, function: FunctionType, name: str) -> None:
         """Take note of a function that is not instrumented, and works on what tasks share."""

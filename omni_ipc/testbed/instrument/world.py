@@ -110,6 +110,8 @@ class World:
 
     def strangers(self, sites: Collection[int]) -> Iterator[tuple[FunctionType, str]]:
         """Give the functions that do what is done at some sites, and are not instrumented; with each, its name."""
-        for (site, kind), use in self._effects.known.items():
-            if use is not None and use.by is not None and site in sites:
-                yield use.by, f"{kind.__module__}.{kind.__qualname__}.{use.by.__name__}"
+        for (number, kind), use in self._effects.known.items():
+            if use is not None and use.by is not None and number in sites:
+                site = SITES[number]
+                name = f"{kind.__module__}.{kind.__qualname__}.{use.by.__name__}"
+                yield use.by, f"{name}, called at {site.module}:{site.line} in {site.qualname}"

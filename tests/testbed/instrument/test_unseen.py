@@ -88,7 +88,7 @@ def main():
     run(a, b)
     return out
 """,
-        "what collections.ChainMap.__getitem__ works on is shared, and that has no points inside",
+        "tasks share what is used by collections.ChainMap.__getitem__, called at tells:14 in main.b, and that has no points",
     ),
     "attributes exchanged for those of others": (
         """
