@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
 
-_PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None)})
+PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None)})
+"""Types of keys whose hash and comparison run no code of anybody."""
 
 _LIBRARY = ("builtins", "collections")
 
@@ -106,7 +107,7 @@ class Names:
     def key_of(self, value: Any) -> Hashable:
         """Return what stands for a key of a mapping: itself, if it is a plain value."""
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return value if kind is not float or value == value else "nan"
         if kind is tuple:
             return tuple(self.key_of(item) for item in value)
@@ -134,7 +135,7 @@ def _text(value: object, maker: Task, number: int) -> str:
 
 def is_plain(key: object) -> bool:
     """Tell whether a key is a value whose hash and comparison run no code of anybody."""
-    return type(key) in _PLAIN or (type(key) is tuple and all(is_plain(item) for item in key))
+    return type(key) in PLAIN or (type(key) is tuple and all(is_plain(item) for item in key))
 
 
 def bases_of(value: object) -> tuple[type, ...]:

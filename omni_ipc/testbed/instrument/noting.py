@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -37,6 +37,7 @@ class Noting:
     def __init__(self) -> None:
         self.unseen: dict[str, None] = {}
         self._shows: Mapping[type, bool] = {}
+        self._codes: Container[int] = ()
         self.marked = bytearray()
         self._stretches: list[Stretch] = []
         self._kernel: Kernel | None = None
@@ -48,16 +49,19 @@ class Noting:
 
     def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
         """Follow a run."""
-        self._outer.append((self._kernel, self._points, self.marked, self._stretches, self._shows, self.unseen))
+        self._outer.append(
+            (self._kernel, self._points, self.marked, self._stretches, self._shows, self._codes, self.unseen)
+        )
         self._kernel, self._points, self.marked = kernel, points, marked
-        self._stretches, self._shows, self.unseen = [], points.effects.shows, {}
+        self._stretches, self._shows, self._codes, self.unseen = [], points.effects.shows, points.effects.codes, {}
         self._depth = -1
 
     def end(self) -> tuple[list[Stretch], dict[str, None]]:
         """Follow it no more, and return what was noted, and what could not be seen."""
         noted = self._stretches, self.unseen
         self._notes = {}
-        self._kernel, self._points, self.marked, self._stretches, self._shows, self.unseen = self._outer.pop()
+        outer = self._outer.pop()
+        self._kernel, self._points, self.marked, self._stretches, self._shows, self._codes, self.unseen = outer
         self._depth, self._task = -1, None
         return noted
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from omni_ipc.records import Field
 from omni_ipc.testbed.identity import Identities
-from omni_ipc.testbed.instrument.effects import ALL, Effects, Use, container
-from omni_ipc.testbed.instrument.names import Name, Names, bases_of, is_plain, name_of_module
+from omni_ipc.testbed.instrument.effects import ALL, Effects, Use
+from omni_ipc.testbed.instrument.kinds import container
+from omni_ipc.testbed.instrument.names import PLAIN, Name, Names, bases_of, is_plain, name_of_module
 from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 from omni_ipc.testbed.instrument.tables import Effect
@@ -200,19 +201,24 @@ class Points:
 
     def _item(self, effect: Effect, value: Any, arguments: tuple[Any, ...]) -> Access:
         """Return the access to a container."""
+        here: Hashable = id(value), effect
+        lasts = effect in _LASTING
+        if arguments and effect in _KEYED:
+            key = arguments[0]
+            if type(value) is dict and type(key) in PLAIN:  # as most, at the cost of no call
+                here, lasts = (id(value), effect, key, key in value), True
+            elif _is_lasting(value, key):
+                here, lasts = (id(value), effect, key, _has(value, key)), True
+        found = self._here.get(here)
+        if found is not None:
+            return found
         if (owner := self.names.owner(id(value))) is not None:
             return self._namespace(effect, owner, arguments)
-        keyed = bool(arguments) and effect in _KEYED and _is_lasting(value, arguments[0])
-        here: Hashable = id(value), effect
-        if keyed:
-            here = id(value), effect, arguments[0], _has(value, arguments[0])
-        found = self._here.get(here)
-        if found is None:
-            name = self.names.of(value)
-            reads, writes, text = self._bits(effect, name, value, arguments)
-            found = self._container_access(name, reads, writes, text)
-            if keyed or effect in _LASTING:
-                self._here[here] = found
+        name = self.names.of(value)
+        reads, writes, text = self._bits(effect, name, value, arguments)
+        found = self._container_access(name, reads, writes, text)
+        if lasts:
+            self._here[here] = found
         return found
 
     def _container_access(self, name: Name, reads: int, writes: int, text: str) -> Access:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
-from omni_ipc.testbed.instrument.effects import container
+from omni_ipc.testbed.instrument.kinds import container
 from omni_ipc.testbed.instrument.standins import is_primitive
 
 _WRAPPERS = (staticmethod, classmethod, types.MethodType)

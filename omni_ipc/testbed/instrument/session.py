@@ -10,7 +10,7 @@ from typing import Any
 
 from omni_ipc.errors import UsageError
 from omni_ipc.testbed.identity import Identities
-from omni_ipc.testbed.instrument.effects import bare
+from omni_ipc.testbed.instrument.kinds import bare
 from omni_ipc.testbed.instrument.modules import Subject, find_modules, home_of, subject_of
 from omni_ipc.testbed.instrument.tracker import Tracker, hooks_of
 from omni_ipc.testbed.instrument.world import World

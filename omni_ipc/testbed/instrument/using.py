@@ -126,7 +126,9 @@ class Using(Noting):
     def _pass(self, site: int, function: Any, arguments: tuple[Any, ...]) -> None:
         """Announce the call of a function with what it does to what is handed to it."""
         kernel, points = self._kernel, self._points
-        if kernel is None or points is None or not points.effects.is_blind_in(function):
+        if kernel is None or points is None or id(getattr(function, "__code__", None)) in self._codes:
+            return
+        if not points.effects.is_blind_in(function):
             return
         while isinstance(function, functools.partial):
             arguments = (*function.args, *function.keywords.values(), *arguments)

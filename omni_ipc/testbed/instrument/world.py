@@ -37,7 +37,7 @@ class World:
     ) -> None:
         self._modules = {subject.name for subject in subjects}
         self._exchange = Exchange()
-        self._effects = Effects(self.knows, self.knows_module)
+        self._effects = Effects(self.knows, self.knows_module, self._exchange.rewritten)
         self._sites = SITES.names([READ_BY_C, CHANGED_BY_C])
         self._kept = Kept()
         reach = Reach(self._modules.__contains__)

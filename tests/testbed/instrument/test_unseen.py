@@ -88,7 +88,7 @@ def main():
     run(a, b)
     return out
 """,
-        "tasks share what is used by collections.ChainMap.__getitem__, called at tells:14 in main.b, and that has no points",
+        "tasks share what is used by collections.ChainMap.__getitem__, called at tells:14 in main.b, and that has",
     ),
     "attributes exchanged for those of others": (
         """

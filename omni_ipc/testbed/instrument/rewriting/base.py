@@ -6,7 +6,8 @@ import ast
 from typing import Literal
 
 from omni_ipc.testbed.instrument.rewriting.nodes import hook, load, nothing, number, shown
-from omni_ipc.testbed.instrument.rewriting.scopes import Scope, Scopes
+from omni_ipc.testbed.instrument.rewriting.scope import Scope
+from omni_ipc.testbed.instrument.rewriting.scopes import Scopes
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 
 Shared = Literal["", "cell", "global"]

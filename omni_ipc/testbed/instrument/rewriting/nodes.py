@@ -46,7 +46,6 @@ HOOKS = (
     "touch_grown",  # (site, obj, added) -> obj, added
     "touch_added",  # (site, obj, added) -> added
     "touch_second",  # (site, right, left) -> right
-    "touch_member",  # (site, obj, key) -> obj
     "touch_bound",  # (site, method) -> method
     "touch_steps",  # (site, iterable) -> iterable
     "touch_handed",  # (site, function) -> function

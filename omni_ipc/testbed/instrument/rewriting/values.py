@@ -89,7 +89,7 @@ class Values(Invocations):
         if isinstance(operator, _MEMBERSHIP) and self.is_inside and may_hold(operand):
             site = self.site(Kind.MEMBER, "in" if key is not None else "in ?", operand)
             self.site(Kind.VALUE, "*", operand)  # of what a view shows
-            return hook("touch_member", site, self.visited(operand), key or nothing(operand), at=operand)
+            return hook("touch_item", site, self.visited(operand), key or nothing(operand), at=operand)
         return self.value(operand, "==") if reads and not isinstance(operator, _UNREAD) else self.visited(operand)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
