@@ -11,6 +11,7 @@ again.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
@@ -33,6 +34,9 @@ from omni_ipc.testbed.oracles.fairness import FIRST_LOOK, Recurrence, look_close
 from omni_ipc.testbed.tasks import BodyNotRun, Group, Pool, RunEnded, Task
 
 _PATIENCE = 100  # how often a task that is told to end may go on before it is given up
+THE_END = "the end"
+"""Daemon threads go on until a scenario ends: each of their steps may come before the end, or not at all."""
+
 _ABANDONED: list[object] = []  # carriers of tasks that were given up: to collect them would resume them
 
 
@@ -306,6 +310,8 @@ class Kernel:
             self.order.append(chosen.index)
         if self.observer is not None:
             self.observer.step(self, chosen)
+        if chosen.daemon:
+            self.reads |= self.identities[THE_END]  # it could have come too late
         self.depth = depth + 1
         self.current = self.last = chosen
         return chosen
@@ -355,12 +361,22 @@ class Kernel:
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return the operations that were announced and not performed: the task's index, what they read and write."""
+        end = self.identities[THE_END] if any(task.daemon for task in self.living) else 0
         return self.refused + [
-            (task.index, task.pending.reads, task.pending.writes) for task in self.living if task.pending is not None
+            (task.index, task.pending.reads | (end if task.daemon and task.ready() else 0), task.pending.writes)
+            for task in self.living
+            if task.pending is not None
         ]
 
     def leave(self, task: Task) -> Callable[[], object]:
-        """Take leave of a task that has ended, and return what resumes the next one."""
+        """Take leave of a task that has ended, and return what resumes the next one.
+
+        Points: if the run ends with it, and daemon threads could go on.
+        """
+        if not self.over and self._cuts_off(task):
+            with contextlib.suppress(RunEnded):
+                self._point(task, Operation("task.exit", None, nothing), always)
+                self.writes |= self.identities[THE_END]
         task.ended = True
         task.ready = never
         self.living.remove(task)
@@ -375,6 +391,11 @@ class Kernel:
         self.over = True
         self.current = self.outside
         return self.outside.switch
+
+    def _cuts_off(self, task: Task) -> bool:
+        """Tell whether the end of a task ends daemon threads that could go on."""
+        others = [other for other in self.living if other is not task]
+        return all(other.daemon for other in others) and any(other.ready() for other in others)
 
     def task_raised(self, task: Task, error: BaseException) -> None:
         """Note what a task raised; it ends the run, unless that is over, and only its cleaning up went wrong."""

@@ -200,7 +200,7 @@ class Runner:
         return tuple(name for name in map(str, self._faults) if ":" in name and name not in self._met)
 
     def unseen(self) -> tuple[str, ...]:
-        """Name functions that work on what tasks share, and cannot be instrumented."""
+        """Say what tasks did that could not be seen, each with what to do."""
         return () if self.instrumentation is None else tuple(self.instrumentation.unseen)
 
     def refine(self) -> bool:

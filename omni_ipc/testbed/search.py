@@ -101,11 +101,7 @@ class Search:
         if self.tally.curtailed:
             return self._report(Verdict.BOUNDED, f"{claim}; {'; '.join(sorted(self.tally.curtailed))}")
         if unseen := self.runner.unseen():
-            raise Inconclusive(
-                f"Tasks share what {', '.join(unseen)} works on, and that has no points inside, because it is a part "
-                f"of Python, or has no source; beside that, {claim} were run. Guard it with a lock, or use a plain "
-                "container."
-            )
+            raise Inconclusive(f"Not all that tasks did was seen: {'; '.join(unseen)}. Beside that, {claim} were run.")
         return self._report(Verdict.HOLDS, claim)
 
     def state(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from omni_ipc import cli
+from omni_ipc import cli, testbed
 from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.workflows.bench import environments, explore, explore_goals, explore_plot, goals
 from omni_ipc.workflows.bench.contestants import CONTESTANTS, Contestant
@@ -150,6 +150,26 @@ def test_goals_are_of_ours_and_beside_peers_kernel_by_kernel() -> None:
     verdicts = {verdict.goal: verdict for verdict in goals.judge(explore_goals.GOALS, results())}
     found = [(verdict.found, verdict.reached) for verdict in verdicts.values()]
     assert found[:6] == [(1, False), (12, True), (1, False), (0, True), (70, True), (None, False)]
+
+
+@pytest.mark.parametrize("name", explore_goals.INSTALLED)
+def test_a_released_package_is_explored_in_two_hundred_steps(name: str) -> None:
+    """In each schedule, within five of a hundred."""
+    pytest.importorskip("cachetools")
+    scenario = Question(f"{explore._EXPLORERS}.installed", name, [], 0, 0).scenario()
+    report = testbed.explore(scenario, instrument=["cachetools"], strategy="random", runs=20)
+    assert report.failure is None
+    assert 190 <= report.steps / report.schedules <= 210
+
+
+def test_the_slowest_scenario_of_a_package_counts() -> None:
+    """And where one of them was not measured, none is."""
+    measured = results()
+    one, other = explore_goals.INSTALLED.values()
+    measured.add(explore_goals.FASTEST, one, 0, {"schedule": 500.0})
+    assert goals.judge(explore_goals.GOALS, measured)[-1].found is None
+    measured.add(explore_goals.FASTEST, other, 0, {"schedule": 800.0})
+    assert goals.judge(explore_goals.GOALS, measured)[-1].found == 1250
 
 
 @pytest.fixture

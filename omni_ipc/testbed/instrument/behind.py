@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from omni_ipc.testbed.instrument.callables import is_blind
 from omni_ipc.testbed.instrument.tables import TABLES
 
 _LISTS: tuple[Any, ...] = ([], {}, set(), (), "", b"", range(0), bytearray(), deque(), array.array("i"))
@@ -31,24 +32,38 @@ FLAT: frozenset[type] = frozenset(
 )
 """Types of objects behind which there is nothing."""
 
-_WINDOWS = VIEWS | ITERATORS | {memoryview}
+_SEEN_THROUGH = VIEWS | ITERATORS | {memoryview}
+WINDOWS = _SEEN_THROUGH | {types.GeneratorType}
+"""Types of views and iterators, which show others."""
 
 
-def is_window(value: object) -> bool:
-    """Tell whether an object is a view or an iterator, which shows others."""
-    return type(value) in _WINDOWS
+def shown_by(value: Any) -> list[Any]:
+    """Give what a view or an iterator shows: containers, and generators; nothing, if it is none."""
+    return [part for part in _referents(value) if type(part) not in FLAT]
 
 
-def shown_by(value: Any) -> Iterator[Any]:
-    """Give the containers that a view or an iterator shows; nothing, if it is none."""
-    todo = [value] if type(value) in _WINDOWS else []
+def called_by(value: Any) -> list[Any]:
+    """Give the functions of C that an iterator calls at each step, as in ``map(attrgetter("x"), objects)``."""
+    return [part for part in _referents(value) if is_blind(part)]
+
+
+def _referents(window: Any) -> list[Any]:
+    found: list[Any] = []
+    todo = [window] if type(window) in _SEEN_THROUGH else []
     while todo:
         window = todo.pop()
         for part in [window.obj] if type(window) is memoryview else gc.get_referents(window):
-            if type(part) in _WINDOWS or type(part) is tuple:  # `zip` keeps its iterators in one
+            if type(part) is tuple or type(part) in _SEEN_THROUGH:  # `zip` keeps its iterators in a tuple
                 todo.append(part)
-            elif type(part) not in FLAT:
-                yield part
+            else:
+                found.append(part)
+    return found
+
+
+def wrapped_by(value: Any) -> list[Any]:
+    """Give the containers that an object keeps to itself, as a `collections.ChainMap` does, with what is in them."""
+    kept = [held for held in getattr(value, "__dict__", {}).values() if isinstance(held, tuple(TABLES))]
+    return [part for held in kept for part in all_behind(held)]
 
 
 def all_behind(value: Any, *, objects: bool = False) -> list[Any]:
@@ -76,8 +91,8 @@ def _inside(value: Any, *, objects: bool) -> list[Any]:
     for base in (*TABLES, tuple, frozenset):
         if isinstance(value, base):
             return [] if base is bytearray else [*_items(base, value)]
-    if type(value) in _WINDOWS:
-        return list(shown_by(value))
+    if type(value) in WINDOWS:
+        return shown_by(value)
     kind = type(value)
     if objects or hasattr(kind, "__dataclass_fields__") or kind is types.SimpleNamespace:
         return list(getattr(value, "__dict__", {}).values())

@@ -1,4 +1,4 @@
-"""Methods of containers that are kept, to be called later: ``add = items.append``."""
+"""Functions of C that are kept, to be called later: ``add = items.append``, ``Thread(target=setattr)``."""
 
 from __future__ import annotations
 
@@ -35,3 +35,17 @@ class Bound:
 
     def __repr__(self) -> str:
         return repr(self._method)
+
+
+class Handed(Bound):
+    """A function of C that announces its calls, and is the function in all else.
+
+    Args:
+        announce: called with the function and the arguments, before each call.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        self._announce(self._method, (*arguments, *keywords.values()))
+        return self._method(*arguments, **keywords)

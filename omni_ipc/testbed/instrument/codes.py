@@ -72,23 +72,27 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 
 class Exchange:
-    """Functions whose code was exchanged, and what it was before."""
+    """Functions whose code was exchanged, and what it was before.
+
+    Attributes:
+        rewritten: codes by their ids.
+    """
 
     def __init__(self) -> None:
         self._before: list[tuple[FunctionType, CodeType]] = []
-        self._rewritten: dict[int, CodeType] = {}
+        self.rewritten: dict[int, CodeType] = {}
 
     def knows(self, function: Any) -> bool:
         """Tell whether a function runs rewritten code."""
-        return id(getattr(function, "__code__", None)) in self._rewritten
+        return id(getattr(function, "__code__", None)) in self.rewritten
 
     def put(self, functions: Iterable[FunctionType], codes: Codes) -> None:
         """Give functions of a module their rewritten code."""
         for found in codes.rewritten.values():
-            self._rewritten.update((id(code), code) for code in found)
+            self.rewritten.update((id(code), code) for code in found)
         for function in functions:
             code = function.__code__
-            if id(code) not in self._rewritten and (new := _match(code, codes)) is not None:
+            if id(code) not in self.rewritten and (new := _match(code, codes)) is not None:
                 self._before.append((function, code))
                 function.__code__ = new
 
@@ -97,7 +101,7 @@ class Exchange:
         while self._before:
             function, code = self._before.pop()
             function.__code__ = code
-        self._rewritten.clear()
+        self.rewritten.clear()
 
 
 def _match(code: CodeType, codes: Codes) -> CodeType | None:

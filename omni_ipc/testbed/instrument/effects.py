@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextvars
-import datetime
-import decimal
 import enum
 import functools
-import pathlib
-import re
 import threading
 import types
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple
 
+from omni_ipc.testbed.instrument.kinds import VALUES, Shows, bare, container, is_of, look_up
 from omni_ipc.testbed.instrument.sites import Kind, Site
 from omni_ipc.testbed.instrument.tables import (
     BY_NAME,
@@ -29,14 +25,8 @@ from omni_ipc.testbed.instrument.tables import (
     Effect,
 )
 from omni_ipc.testbed.objects.base import Controlled
-from omni_ipc.testbed.where import is_stdlib
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-_VALUES = (
-    *(int, float, complex, str, bytes, tuple, frozenset, type(None), range, slice, memoryview, type(...), enum.Enum),
-    *(re.Pattern, re.Match, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta, pathlib.PurePath),
-    *(types.CodeType, types.FrameType, types.TracebackType, threading.local, contextvars.ContextVar, Controlled),
-)
 _OURS = (*TOOLS, "omni_ipc")
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
 
@@ -44,6 +34,10 @@ _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functo
 _NAMED = (Kind.ATTRIBUTE, Kind.BY_NAME)
 _UNTYPED = {"__setattr__": True, "__delattr__": True, "__getattribute__": False}
 """Methods of every object that use one of its attributes, and whether they change it."""
+
+
+_RUNNING = (types.FrameType, types.CodeType)
+"""What stands for a generator that runs, and for a function behind a cache that does."""
 
 
 class Passing(enum.Enum):
@@ -73,16 +67,6 @@ ALL = "*"
 """The part that stands for all attributes of an object."""
 
 
-def container(kind: type) -> type | None:
-    """Return the builtin container that a type is, or derives from."""
-    return next((base for base in kind.__mro__ if base in TABLES), None)
-
-
-def has_content(kind: type) -> bool:
-    """Tell whether a type is one of containers or iterators, whose methods use what is in them."""
-    return container(kind) is not None or hasattr(kind, "__next__")
-
-
 def _has_attributes(kind: type) -> bool:
     """Tell whether objects of a type have attributes that any code may set."""
     return kind.__dictoffset__ != 0 and not issubclass(kind, threading.local)
@@ -93,28 +77,35 @@ class Effects:
 
     Args:
         knows: tells whether a function is instrumented, so that what it does is seen inside of it.
+        knows_module: tells the same of a module, by its name.
+        codes: ids of the codes of functions that are.
 
     Attributes:
         known: what was found so far, by site and type.
-        uses_wholes: whether something was found that uses any attributes of an object.
+        shows: by type, whether its objects show others: views, iterators, and what wraps containers unseen.
     """
 
-    def __init__(self, knows: Callable[[Any], bool]) -> None:
+    def __init__(
+        self, knows: Callable[[Any], bool], knows_module: Callable[[str], bool], codes: Container[int]
+    ) -> None:
         self.knows = knows
+        self.codes = codes
+        self.knows_module = knows_module
+        self.shows: Mapping[type, bool] = Shows(knows)
         self._passing: dict[tuple[str, type], Passing] = {}
-        self.uses_wholes = False
         self.known: dict[tuple[int, type], Use | None] = {}
 
     def use(self, number: int, site: Site, kind: type) -> Use | None:
         """Return what a site does to an object of a type; None if that touches no state, or is seen elsewhere."""
         key = number, kind
         if key not in self.known:
-            use = self.known[key] = self._find(site, kind)
-            self.uses_wholes |= use is not None and use.part == ALL
+            self.known[key] = self._find(site, kind)
         return self.known[key]
 
     def _find(self, site: Site, kind: type) -> Use | None:
-        if issubclass(kind, _VALUES) and not (site.kind in _NAMED and _has_attributes(kind)):
+        if site.kind is Kind.INSIDE or (kind in _RUNNING and site.kind is not Kind.ATTRIBUTE):
+            return Use(ALL, True)
+        if issubclass(kind, VALUES) and not (site.kind in _NAMED and _has_attributes(kind)):
             return None
         if issubclass(kind, _CODE) and site.kind is not Kind.ATTRIBUTE:
             return None
@@ -143,7 +134,9 @@ class Effects:
             return None
         if issubclass(kind, (type, types.ModuleType)):
             return Use(site.name, site.writes)
-        found = _look_up(kind, site.name)
+        found = look_up(kind, site.name)
+        if isinstance(found, functools.cached_property):
+            return Use(site.name, True)
         if found is None or isinstance(found, types.MemberDescriptorType):
             return Use(site.name, site.writes)
         if hasattr(type(found), "__set__"):
@@ -154,7 +147,7 @@ class Effects:
 
     def _method(self, name: str, kind: type, *, outer: bool = False) -> Use | None:
         base = container(kind)
-        found = _look_up(kind, name)
+        found = look_up(kind, name)
         if base is not None and (outer or not isinstance(found, types.FunctionType)):
             return _builtin(TABLES[base].get(name), name, kind)
         if name in _UNTYPED and not isinstance(found, types.FunctionType):
@@ -177,9 +170,7 @@ class Effects:
         if issubclass(kind, _VIEWS):
             return Use(None, False, Effect.READ)
         return (
-            Use(ALL, True)
-            if hasattr(kind, "__next__") and not self._is_seen(_look_up(kind, "__next__"), kind)
-            else None
+            Use(ALL, True) if hasattr(kind, "__next__") and not self._is_seen(look_up(kind, "__next__"), kind) else None
         )
 
     def _argument(self, site: Site, kind: type) -> Use | None:
@@ -206,12 +197,12 @@ class Effects:
     def _find_passing(self, method: str, kind: type) -> Passing:
         if issubclass(kind, Controlled):
             return Passing.NOTHING
-        if issubclass(kind, _VALUES):
+        if issubclass(kind, VALUES):
             return Passing.READS
-        if container(kind) is not None and not isinstance(_look_up(kind, method), types.FunctionType):
+        if container(kind) is not None and not isinstance(look_up(kind, method), types.FunctionType):
             return Passing.READS if method in TAKERS else Passing.NOTHING
-        found = bare(_look_up(kind, method))
-        if self.knows(found) or _is_of(getattr(found, "__module__", None) or "", TOOLS):
+        found = bare(look_up(kind, method))
+        if self.knows(found) or is_of(getattr(found, "__module__", None) or "", TOOLS):
             return Passing.NOTHING
         return Passing.READS if method in READERS or self._is_seen(found, kind) else Passing.CHANGES
 
@@ -223,7 +214,7 @@ class Effects:
         base = container(kind)
         if base is None:
             return self._whole(site.name, kind, writes=False)
-        if any(isinstance(_look_up(kind, name), types.FunctionType) for name in _tests(site.name)):
+        if any(isinstance(look_up(kind, name), types.FunctionType) for name in _tests(site.name)):
             return None
         effect = Effect.SHAPE_READ if site.name == "bool" else Effect.READ
         return Use(None, False, effect)
@@ -240,7 +231,7 @@ class Effects:
         function = bare(function)
         if self.knows(function) or (isinstance(function, type) and issubclass(function, BaseException)):
             return False
-        return not _is_of(getattr(function, "__module__", None) or "", _OURS)
+        return not is_of(getattr(function, "__module__", None) or "", _OURS)
 
     def _sliced(self, site: Site, use: Use | None) -> Use | None:
         if use is None or use.effect is None or site.name != "[:]":
@@ -256,7 +247,7 @@ class Effects:
         module = getattr(function, "__module__", None) or ""
         if module == "collections.abc":  # works by other methods of the object
             return self.knows(kind)
-        return _is_of(module, STATELESS) or getattr(function, "__objclass__", None) is object
+        return is_of(module, STATELESS) or getattr(function, "__objclass__", None) is object
 
 
 def _builtin(effect: Effect | None, name: str, kind: type) -> Use | None:
@@ -268,31 +259,5 @@ def _builtin(effect: Effect | None, name: str, kind: type) -> Use | None:
     return Use(None, effect.writes, effect)
 
 
-@functools.cache
-def _is_of(module: str, rooms: tuple[str, ...]) -> bool:
-    return any(module == room or module.startswith(f"{room}.") for room in rooms)
-
-
 def _tests(name: str) -> tuple[str, ...]:
     return TESTS.get(name, ("__iter__",))
-
-
-def bare(found: Any) -> Any:
-    """Return the function behind what a class has, and behind wrappers of the standard library around it."""
-    function: Any = getattr(found, "fget", found)
-    while isinstance(function, (staticmethod, classmethod, types.MethodType, functools.partial)):
-        function = function.func if isinstance(function, functools.partial) else function.__func__
-    while isinstance(function, types.FunctionType) and is_stdlib(function.__code__.co_filename):
-        inner = getattr(function, "__wrapped__", None)
-        if inner is None:
-            break
-        function = inner
-    return function
-
-
-def _look_up(kind: type, name: str) -> Any:
-    """Return what a class has under a name, without calling it."""
-    for base in kind.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
-    return None

@@ -10,13 +10,16 @@ Named objects are kept alive until their run ends, so that no other object gets 
 from __future__ import annotations
 
 import enum
+import gc
 from collections.abc import Hashable
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
 
-_PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None)})
+PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None)})
+"""Types of keys whose hash and comparison run no code of anybody."""
 
 _LIBRARY = ("builtins", "collections")
 
@@ -34,15 +37,41 @@ class Name(NamedTuple):
 
 
 class Names:
-    """The names of one run."""
+    """The names of one run.
+
+    A dictionary of attributes, as ``vars(obj)`` or ``globals()``, is its object, or module, under another name.
+    """
 
     def __init__(self) -> None:
         self._lasting: dict[int, tuple[object, Name]] = {}
         self._made: dict[int, tuple[object, Task, int]] = {}
+        self._lasting_owners: dict[int, tuple[object, Any]] = {}
+        self._owners: dict[int, tuple[object, Any]] = {}
 
     def begin(self) -> None:
         """Forget the objects of the run before."""
         self._made.clear()
+        self._owners = dict(self._lasting_owners)
+
+    def bare(self, value: Any, *, lasting: bool = False) -> None:
+        """Take note that code gets at the dictionary of an object's attributes.
+
+        Args:
+            lasting: it has it from before the runs.
+        """
+        try:
+            names = type.__dict__["__dict__"].__get__(value) if isinstance(value, type) else _names_of(value)
+        except AttributeError:
+            return
+        if not isinstance(names, dict):
+            names = gc.get_referents(names)[0]
+        owners = self._lasting_owners if lasting else self._owners
+        owners[id(names)] = names, value
+
+    def owner(self, value_id: int) -> Any:
+        """Return the object whose attributes a dictionary has; None if it is an ordinary one."""
+        found = self._owners.get(value_id)
+        return None if found is None else found[1]
 
     def keep(self, value: object, path: str) -> None:
         """Name an object that outlives runs by its place: "pump.registry"."""
@@ -64,6 +93,11 @@ class Names:
         lasting = self._lasting.get(id(value))
         if lasting is not None:
             return lasting[1]
+        if isinstance(value, ModuleType):
+            return name_of_module(value.__name__)
+        if isinstance(value, (FrameType, CodeType)):
+            code = value.f_code if isinstance(value, FrameType) else value
+            return Name(("run", code.co_filename, code.co_qualname), code.co_qualname)
         if isinstance(value, type):
             text = f"{value.__module__}.{value.__qualname__}"
             return Name(("class", text), value.__qualname__)
@@ -73,13 +107,22 @@ class Names:
     def key_of(self, value: Any) -> Hashable:
         """Return what stands for a key of a mapping: itself, if it is a plain value."""
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return value if kind is not float or value == value else "nan"
         if kind is tuple:
             return tuple(self.key_of(item) for item in value)
         if isinstance(value, enum.Enum):
             return (kind.__qualname__, value.name)
         return self.of(value).key
+
+
+def name_of_module(module: str) -> Name:
+    """Return the name of what holds a module's globals."""
+    return Name(("global", module), module.rpartition(".")[2])
+
+
+def _names_of(value: Any) -> Any:
+    return object.__getattribute__(value, "__dict__")
 
 
 def _text(value: object, maker: Task, number: int) -> str:
@@ -92,7 +135,7 @@ def _text(value: object, maker: Task, number: int) -> str:
 
 def is_plain(key: object) -> bool:
     """Tell whether a key is a value whose hash and comparison run no code of anybody."""
-    return type(key) in _PLAIN or (type(key) is tuple and all(is_plain(item) for item in key))
+    return type(key) in PLAIN or (type(key) is tuple and all(is_plain(item) for item in key))
 
 
 def bases_of(value: object) -> tuple[type, ...]:

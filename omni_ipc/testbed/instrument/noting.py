@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
+from types import FrameType
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.instrument.points import Points
@@ -14,19 +15,9 @@ Uses = list[tuple[int, Any]]
 """The sites and the objects of accesses that one operation makes."""
 
 
-class Stretch(NamedTuple):
-    """What a task did between two of its steps.
-
-    Args:
-        depth: number of the steps of the run that were taken before.
-        notes: the object, by site and its id.
-        points: the same of accesses that were points.
-    """
-
-    task: Task
-    depth: int
-    notes: Notes
-    points: Notes
+Stretch = tuple[Task, int, Notes]
+"""What a task did between two of its steps: the number of steps of the run that were taken before, and the objects that
+it used, by site and id."""
 
 
 class Unkept(NamedTuple):
@@ -40,9 +31,13 @@ class Noting:
 
     Attributes:
         marked: by site, whether accesses there are points.
+        unseen: what was met that cannot be seen, and where.
     """
 
     def __init__(self) -> None:
+        self.unseen: dict[str, None] = {}
+        self._shows: Mapping[type, bool] = {}
+        self._codes: Container[int] = ()
         self.marked = bytearray()
         self._stretches: list[Stretch] = []
         self._kernel: Kernel | None = None
@@ -50,29 +45,32 @@ class Noting:
         self._depth = -1
         self._task: Task | None = None
         self._notes: Notes = {}
-        self._reached: Notes = {}
         self._outer: list[tuple[Any, ...]] = []  # of runs in which this one is nested
 
     def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
         """Follow a run."""
-        self._outer.append((self._kernel, self._points, self.marked, self._stretches))
+        self._outer.append(
+            (self._kernel, self._points, self.marked, self._stretches, self._shows, self._codes, self.unseen)
+        )
         self._kernel, self._points, self.marked = kernel, points, marked
-        self._stretches = []
+        self._stretches, self._shows, self._codes, self.unseen = [], points.effects.shows, points.effects.codes, {}
         self._depth = -1
 
-    def end(self) -> list[Stretch]:
-        """Follow it no more, and return what was noted."""
-        stretches, self._notes = self._stretches, {}
-        self._kernel, self._points, self.marked, self._stretches = self._outer.pop()
+    def end(self) -> tuple[list[Stretch], dict[str, None]]:
+        """Follow it no more, and return what was noted, and what could not be seen."""
+        noted = self._stretches, self.unseen
+        self._notes = {}
+        outer = self._outer.pop()
+        self._kernel, self._points, self.marked, self._stretches, self._shows, self._codes, self.unseen = outer
         self._depth, self._task = -1, None
-        return stretches
+        return noted
 
     def _open(self, kernel: Kernel) -> None:
         """Begin a stretch."""
         self._depth, self._task = kernel.depth, kernel.current
-        self._notes, self._reached = {}, {}
+        self._notes = {}
         if not kernel.over and self._task.index >= 0 and kernel.unjoined > 0:
-            self._stretches.append(Stretch(self._task, self._depth, self._notes, self._reached))
+            self._stretches.append((self._task, self._depth, self._notes))
 
     def _pause(self, kernel: Kernel, site: int, value: object, arguments: tuple[Any, ...]) -> None:
         """Let others run before an access."""
@@ -81,7 +79,7 @@ class Noting:
         self._points.pause(kernel, site, value, arguments)
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
-        self._reached[site, id(value)] = value
+        self._notes[site, id(value)] = value
 
     def _together(self, kernel: Kernel, uses: Callable[[], Uses]) -> None:
         """Announce accesses that one operation makes; those that are points are one."""
@@ -94,10 +92,9 @@ class Noting:
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         for site, value in used:
-            notes = self._reached if self.marked[site] else self._notes
-            notes[site, id(value)] = Unkept(type(value)) if is_unkept(value) else value
+            self._notes[site, id(value)] = Unkept(type(value)) if is_unkept(value) else value
 
 
 def is_unkept(value: object) -> bool:
     """Tell whether an object must not be kept alive: the end of a generator's life is an event."""
-    return hasattr(type(value), "__next__")
+    return hasattr(type(value), "__next__") or type(value) is FrameType

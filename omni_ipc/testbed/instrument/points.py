@@ -9,8 +9,9 @@ from typing import Any
 
 from omni_ipc.records import Field
 from omni_ipc.testbed.identity import Identities
-from omni_ipc.testbed.instrument.effects import ALL, Effects, Use, container
-from omni_ipc.testbed.instrument.names import Name, Names, bases_of, is_plain
+from omni_ipc.testbed.instrument.effects import ALL, Effects, Use
+from omni_ipc.testbed.instrument.kinds import container
+from omni_ipc.testbed.instrument.names import PLAIN, Name, Names, bases_of, is_plain, name_of_module
 from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 from omni_ipc.testbed.instrument.tables import Effect
@@ -154,7 +155,7 @@ class Points:
 
     def _variable(self, site: Site, cell: CellType | None) -> Access:
         if site.kind is Kind.GLOBAL:
-            name = Name(("global", site.module), site.module.rpartition(".")[2])
+            name = name_of_module(site.module)
             return self._access(name, site.name, f"{name.text}.{site.name}", "global", writes=site.writes)
         return self._access(self.names.of(cell), site.name, site.name, "variable", writes=site.writes)
 
@@ -191,19 +192,33 @@ class Points:
             self._accesses[key] = found
         return found
 
+    def _namespace(self, effect: Effect, owner: Any, arguments: tuple[Any, ...]) -> Access:
+        """Return the access to the dictionary of an object's attributes."""
+        name, key = self.names.of(owner), arguments[0] if arguments and effect in _KEYED else None
+        if isinstance(key, str):
+            return self._access(name, key, f"{name.text}.{key}", "field", writes=effect.writes)
+        return self._access(name, ALL, name.text, "object", writes=True)
+
     def _item(self, effect: Effect, value: Any, arguments: tuple[Any, ...]) -> Access:
         """Return the access to a container."""
-        keyed = bool(arguments) and effect in _KEYED and _is_lasting(value, arguments[0])
         here: Hashable = id(value), effect
-        if keyed:
-            here = id(value), effect, arguments[0], _has(value, arguments[0])
+        lasts = effect in _LASTING
+        if arguments and effect in _KEYED:
+            key = arguments[0]
+            if type(value) is dict and type(key) in PLAIN:  # as most, at the cost of no call
+                here, lasts = (id(value), effect, key, key in value), True
+            elif _is_lasting(value, key):
+                here, lasts = (id(value), effect, key, _has(value, key)), True
         found = self._here.get(here)
-        if found is None:
-            name = self.names.of(value)
-            reads, writes, text = self._bits(effect, name, value, arguments)
-            found = self._container_access(name, reads, writes, text)
-            if keyed or effect in _LASTING:
-                self._here[here] = found
+        if found is not None:
+            return found
+        if (owner := self.names.owner(id(value))) is not None:
+            return self._namespace(effect, owner, arguments)
+        name = self.names.of(value)
+        reads, writes, text = self._bits(effect, name, value, arguments)
+        found = self._container_access(name, reads, writes, text)
+        if lasts:
+            self._here[here] = found
         return found
 
     def _container_access(self, name: Name, reads: int, writes: int, text: str) -> Access:

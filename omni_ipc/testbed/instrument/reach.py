@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
-from omni_ipc.testbed.instrument.effects import container
+from omni_ipc.testbed.instrument.kinds import container
 from omni_ipc.testbed.instrument.standins import is_primitive
 
 _WRAPPERS = (staticmethod, classmethod, types.MethodType)
@@ -24,6 +24,7 @@ class Reach:
     Attributes:
         functions: of modules under test, wherever they are.
         holders: containers, dictionaries of modules and objects, classes and cells, with a path to each.
+        owners: modules, and objects with attributes.
         caches: functions with a `functools` cache.
     """
 
@@ -32,6 +33,7 @@ class Reach:
         self._seen: dict[int, object] = {}
         self.functions: list[FunctionType] = []
         self.holders: list[tuple[str, Any]] = []
+        self.owners: list[Any] = []
         self.caches: list[Any] = []
 
     def walk(self, roots: Iterable[tuple[str, object]]) -> Reach:
@@ -49,6 +51,7 @@ class Reach:
             case ModuleType():
                 if self._owns(value.__name__):
                     self.holders.append((path, vars(value)))
+                    self.owners.append(value)
                     yield from _items(path, vars(value))
             case FunctionType():
                 if self._owns(value.__module__ or ""):
@@ -99,6 +102,7 @@ class Reach:
             attributes = getattr(value, "__dict__", None)
             if attributes is not None:
                 self.holders.append((path, attributes))
+                self.owners.append(value)
                 yield from _items(path, attributes)
             slots = Slots(value)
             if slots.names:

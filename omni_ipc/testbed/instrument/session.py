@@ -10,7 +10,7 @@ from typing import Any
 
 from omni_ipc.errors import UsageError
 from omni_ipc.testbed.identity import Identities
-from omni_ipc.testbed.instrument.effects import bare
+from omni_ipc.testbed.instrument.kinds import bare
 from omni_ipc.testbed.instrument.modules import Subject, find_modules, home_of, subject_of
 from omni_ipc.testbed.instrument.tracker import Tracker, hooks_of
 from omni_ipc.testbed.instrument.world import World
@@ -21,6 +21,12 @@ from omni_ipc.testbed.where import is_ours, is_stdlib
 _TRACKER = Tracker()
 _HOOKS = hooks_of(_TRACKER)
 _OPEN: list[object] = []  # they may be nested
+
+
+_UNSEEN = (
+    "tasks share what is used by {}, and that has no points inside, because it is a part of Python, or has no source: "
+    "guard it with a lock, or use a plain container"
+)
 
 
 class Instrumentation:
@@ -37,7 +43,7 @@ class Instrumentation:
     Attributes:
         modules: those that were named, and those that were added.
         left_out: modules of packages that could not be instrumented, and why.
-        unseen: functions that work on what tasks share, and cannot be instrumented.
+        unseen: what tasks did that could not be seen, a sentence's part each.
 
     Raises:
         UsageError: a module that was named cannot be instrumented.
@@ -117,7 +123,9 @@ class Instrumentation:
 
     def end(self, kernel: Kernel) -> None:
         """Follow it no more, and judge what was seen."""
-        self._races = self.world.judge.races(kernel, _TRACKER.end())
+        stretches, unseen = _TRACKER.end()
+        self._races = self.world.judge.races(kernel, stretches)
+        self.unseen |= unseen
 
     def refine(self) -> bool:
         """Make points of the races that the last run had, and tell whether there were any.
@@ -143,11 +151,17 @@ class Instrumentation:
         if isinstance(function, FunctionType):
             file = function.__code__.co_filename
             if not (is_ours(file) or is_stdlib(file)):
-                self._meet(function, f"{function.__module__}.{function.__qualname__}")
+                self._meet(function, f"{function.__module__}.{function.__qualname__}, which a thread runs")
 
     def _meet(self, function: FunctionType, name: str) -> None:
         """Take note of a function that is not instrumented, and works on what tasks share."""
-        if not self.world.knows(function):
+        if self.world.knows(function):
+            return
+        if function.__code__.co_filename.startswith("<") and self.world.knows_module(function.__module__):
+            self.unseen[
+                f"'{function.__qualname__}' was made of a string, and has no points; write it as a function"
+            ] = None
+        else:
             self._strangers[name] = function.__globals__.get("__name__", "")
 
     def _add_strangers(self) -> bool:
@@ -160,7 +174,7 @@ class Instrumentation:
                 known.add(module)
                 added.append(subject)
             elif module not in known:
-                self.unseen[name] = None
+                self.unseen[_UNSEEN.format(name)] = None
         self._strangers.clear()
         if added:
             self._wanted.update(self.points())

@@ -18,6 +18,7 @@ class Kind(enum.Enum):
     BY_NAME = "by name"  # getattr(obj, "name"), next(obj), ...: of the first argument
     VALUE = "value"  # bool(obj), obj + obj, [*obj], f"{obj}": reads all of it, if it is a container
     MEMBER = "member"  # key in obj
+    INSIDE = "run"  # of a generator, or of a function behind a cache, between its beginning and its end
     STEP = "iteration"  # one step of a loop over obj
     CELL = "variable"  # of an enclosing function
     GLOBAL = "global"
@@ -62,3 +63,6 @@ class Sites(list[Site]):
 
 
 SITES = Sites()
+READ_BY_C = SITES.add(Site(Kind.ARGUMENT, "C", "", 0, "deepcopy"))
+CHANGED_BY_C = SITES.add(Site(Kind.ARGUMENT, "C", "", 0, ""))
+"""Stand for all places at which a function of C looks into what other C code hands to it, or changes it."""

@@ -6,7 +6,7 @@ import contextlib
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from operator import is_
-from types import CellType
+from types import CellType, MappingProxyType
 from typing import Any
 
 from omni_ipc.testbed.instrument.reach import Reach, Slots
@@ -30,14 +30,15 @@ class Saved:
             _fill(self.holder, self._keys, self._values)
 
     def _is_there(self) -> bool:
-        holder = self.holder
-        if isinstance(holder, dict) and not isinstance(
+        holder = vars(self.holder) if isinstance(self.holder, type) else self.holder
+        if isinstance(holder, (dict, MappingProxyType)) and not isinstance(
             holder, OrderedDict
-        ):  # the most frequent ones, at the cost of two comparisons
-            same = len(holder) == len(self._keys) and all(map(is_, dict.values(holder), self._values))
+        ):  # as most, without a copy
+            values = dict.values(holder) if isinstance(holder, dict) else holder.values()
+            same = len(holder) == len(self._keys) and all(map(is_, values, self._values))
             return same and all(map(is_, holder, self._keys))
-        keys, values = _content(holder)
-        return _are_same(values, self._values) and _are_same(keys, self._keys)
+        keys, values_now = _content(holder)
+        return _are_same(values_now, self._values) and _are_same(keys, self._keys)
 
     def exchange(self, by: Callable[[Any], Any]) -> bool:
         """Exchange values that stand for others; tell whether there were any."""

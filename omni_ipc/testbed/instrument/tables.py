@@ -76,6 +76,9 @@ OBLIVIOUS = _words(
 )
 """Functions that read nothing of what they are given."""
 
+LOOKING = frozenset(name for table in TABLES.values() for name, effect in table.items() if not effect.writes)
+"""Methods of containers that change nothing."""
+
 READERS = _words(
     "len list tuple set frozenset dict sorted sum min max any all str repr format bytes bytearray deque OrderedDict "
     "Counter defaultdict enumerate zip map filter reversed iter hash join dumps deepcopy copy islice chain reduce "
@@ -96,6 +99,12 @@ THROUGH = _words("copy deepcopy dumps asdict astuple replace format format_map v
 BY_NAME = dict.fromkeys(("getattr", "hasattr", "vars", "dir"), False)
 BY_NAME |= dict.fromkeys(("setattr", "delattr", "next"), True)
 """Functions that use an attribute by its name, or all of them, or take a step; and whether they change anything."""
+
+CALLERS = _words(
+    "Thread Timer submit map call_soon call_soon_threadsafe call_later call_at run_in_executor to_thread "
+    "add_done_callback start_new_thread"
+)
+"""Python code that calls what it is given later, in a task of its own."""
 
 TOOLS = ("threading", "queue", "concurrent.futures", "asyncio", "contextvars", "omni_ipc.testbed")
 """Modules that pass things on unseen; what stands for them under control, such as the event loop, tells by itself."""

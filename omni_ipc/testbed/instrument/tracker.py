@@ -9,131 +9,31 @@ and what others did came before.
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
+import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import repeat
-from types import BuiltinFunctionType, FunctionType, MethodWrapperType
+from types import BuiltinFunctionType, MethodWrapperType
 from typing import Any
 
-from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, all_behind, is_window, shown_by
-from omni_ipc.testbed.instrument.bound import Bound
-from omni_ipc.testbed.instrument.effects import Passing, has_content
-from omni_ipc.testbed.instrument.noting import Noting, Uses
+from omni_ipc.testbed.instrument.addresses import Address
+from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, WINDOWS
+from omni_ipc.testbed.instrument.bound import Bound, Handed
+from omni_ipc.testbed.instrument.callables import is_blind
+from omni_ipc.testbed.instrument.kinds import has_content
+from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hook_name
 from omni_ipc.testbed.instrument.sites import SITES, Kind
-from omni_ipc.testbed.instrument.tables import SHALLOW, THROUGH
-from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.instrument.touching import Touching
 
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
-_LIVES = ("weakref", "_weakref")
-_KEPT_ALIVE = "objects live to the end of a run, so no weak reference ended and no finalizer ran earlier"
 _COUNTED = (dict, set, deque)  # their iterators tell when the number of items is not what it was when they were made
 
 
-class _Holds(dict[type, bool]):
-    """Of which types there are objects that may change, or hold others that may."""
-
-    def __missing__(self, kind: type) -> bool:
-        found = self[kind] = kind not in FLAT
-        return found
-
-
-class Tracker(Noting):
+class Tracker(Touching):
     """The hooks, for the run that is on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._holds = _Holds()
-
-    # Objects
-
-    def touch(self, site: int, value: Any) -> Any:
-        """Announce the use of an object."""
-        kernel = self._kernel
-        if kernel is None:
-            return value
-        if self.marked[site]:
-            self._pause(kernel, site, value, ())
-            return value
-        if kernel.depth != self._depth or kernel.current is not self._task:
-            self._open(kernel)
-        self._notes[site, id(value)] = value
-        return value
-
-    def touch_item(self, site: int, value: Any, key: Any) -> Any:
-        """Announce the use of an item, of a container that was evaluated last."""
-        kernel = self._kernel
-        if kernel is None:
-            return value
-        if is_window(value):
-            self._together(kernel, lambda: [(site, part) for part in shown_by(value)])
-            return value
-        if self.marked[site]:
-            self._pause(kernel, site, value, (key,))
-            return value
-        if kernel.depth != self._depth or kernel.current is not self._task:
-            self._open(kernel)
-        self._notes[site, id(value)] = value
-        return value
-
-    def touch_key(self, site: int, value: Any, key: Any) -> Any:
-        """Announce the use of an item, whose key was evaluated last."""
-        self.touch_item(site, value, key)
-        return key
-
-    def touch_pair(self, site: int, value: Any, key: Any) -> tuple[Any, Any]:
-        """Announce the use of an item, for `operator.getitem`."""
-        self.touch_item(site, value, key)
-        return value, key
-
-    def touch_entry(self, site: int, entry: Any, value: Any, key: Any) -> tuple[Any, Any, Any]:
-        """Announce that an item is set, for `operator.setitem`."""
-        self.touch_item(site, value, key)
-        return value, key, entry
-
-    def touch_outer(self, site: int, outer: Any, *arguments: Any) -> Any:
-        """Announce the use of an object by ``super()``."""
-        self._use(site, outer.__self__, arguments)
-        return outer
-
-    def touch_value(self, site: int, value: Any) -> Any:
-        """Announce that all of a value is read."""
-        if type(value) not in FLAT and self._kernel is not None:
-            self._together(self._kernel, lambda: [(site, part) for part in _read(SITES[site].name, value)])
-        return value
-
-    def touch_both(self, site: int, left: Any, right: Any) -> tuple[Any, Any]:
-        """Announce that all of two values is read at once, by a function of `operator`."""
-        if self._kernel is not None and not (type(left) in FLAT and type(right) in FLAT):
-            name = SITES[site].name
-            self._together(
-                self._kernel, lambda: [(site, part) for value in (left, right) for part in _read(name, value)]
-            )
-        return left, right
-
-    def touch_grown(self, site: int, value: Any, added: Any) -> tuple[Any, Any]:
-        """Announce that something is added to a value, in place if it is a container."""
-        if not (type(value) in FLAT and type(added) in FLAT):
-            self._use(site, value, (added,))
-        return value, added
-
-    def touch_added(self, site: int, value: Any, added: Any) -> Any:
-        """Announce that to a value something is added that was evaluated last."""
-        self.touch_grown(site, value, added)
-        return added
-
-    def touch_second(self, site: int, right: Any, left: Any) -> Any:
-        """Announce that all of two values is read at once, of which the second was evaluated last."""
-        self.touch_both(site, left, right)
-        return right
-
-    def touch_member(self, site: int, value: Any, key: Any) -> Any:
-        """Announce that a key is looked for in a value that was evaluated last."""
-        if self._kernel is not None and is_window(value):
-            self._together(self._kernel, lambda: [(site + 1, part) for part in shown_by(value)])
-            return value
-        return self.touch_item(site, value, key)
 
     def touch_bound(self, site: int, value: Any) -> Any:
         """Let what is about to be kept of a container, one of its methods, announce its calls."""
@@ -176,136 +76,72 @@ class Tracker(Noting):
             self._pass(site, function, values)
         return functools.partial(function, *arguments, **keywords)
 
-    def _use(self, site: int, value: Any, arguments: tuple[Any, ...]) -> None:
-        kernel = self._kernel
-        if kernel is None:
-            return
-        for argument in arguments:
-            if self._holds[type(argument)] and self._hands(kernel, site, value, arguments):
-                return
-        if is_window(value):
-            self._together(kernel, lambda: [(site, part) for part in (*shown_by(value), value)])
-            return
-        if self.marked[site]:
-            self._pause(kernel, site, value, arguments)
-            return
-        if kernel.depth != self._depth or kernel.current is not self._task:
-            self._open(kernel)
-        self._notes[site, id(value)] = value
-
-    def _hands(self, kernel: Kernel, site: int, value: Any, arguments: tuple[Any, ...]) -> bool:
-        """Announce a call together with what it does to what is handed to it; see `Place.call_site`."""
-        assert self._points is not None
-        name, effects = SITES[site].name, self._points.effects
-        if (known := _own(value, name)) is not None and not effects.is_blind_in(known):
-            return False
-        passing = effects.passing(name, type(value))
-        if passing is Passing.NOTHING:
-            return False
-        handed = site + (1 if passing is Passing.READS else 2)
-
-        def uses() -> Uses:
-            inside = [part for argument in arguments for part in all_behind(argument, objects=name in THROUGH)]
-            return [(handed, part) for part in inside] + [(site, part) for part in (*shown_by(value), value)]
-
-        self._together(kernel, uses)
-        return True
-
-    def _pass(self, site: int, function: Any, arguments: tuple[Any, ...]) -> None:
-        kernel, points = self._kernel, self._points
-        if kernel is None or points is None or not points.effects.is_blind_in(function):
-            return
-        while isinstance(function, functools.partial):
-            arguments = (*function.args, *function.keywords.values(), *arguments)
-            function = function.func
-        if getattr(function, "__module__", None) in _LIVES:
-            kernel.curtailed.add(_KEPT_ALIVE)
-        name = SITES[site].name
-        owner = function if hasattr(function, "cache_clear") else getattr(function, "__self__", None)
-        given = arguments if type(owner) in FLAT else (owner, *arguments)
-        if any(type(argument) not in FLAT for argument in given):
-            self._together(kernel, lambda: [(site, part) for value in given for part in _read(name, value)])
-
     # Loops
 
     def touch_steps(self, site: int, iterable: Any) -> Any:
         """Announce each step of a loop, right before it is taken."""
         if self._kernel is None or self._points is None or type(iterable) in FLAT or type(iterable) is tuple:
             return iterable
-        if is_window(iterable):
-            seen: Callable[..., Any] = functools.partial(self._step, [*shown_by(iterable)])
+        if type(iterable) in WINDOWS:
+            seen: Callable[..., Any] = functools.partial(self._step, self._shown(site + 1, iterable))
         elif self._points.effects.use(site, SITES[site], type(iterable)) is None:
             return iterable
         elif hasattr(type(iterable), "__next__"):
-            seen = functools.partial(self._step, ())
+            seen = functools.partial(self._step, [])
         else:
             seen = self.touch
         if isinstance(iterable, _COUNTED) or type(iterable) in VIEWS:
             seen(site, iterable)
         return map(_SECOND, zip(map(seen, repeat(site), repeat(iterable)), iter(iterable), strict=False))
 
-    def _step(self, shown: Sequence[Any], site: int, steps: Any) -> None:
+    def _step(self, shown: Uses, site: int, steps: Any) -> None:
         """Announce a step of an iterator or a view, and that what it shows is read."""
         if self._kernel is not None:
-            self._together(self._kernel, lambda: [(site, steps), *((site + 1, part) for part in shown)])
+            self._together(self._kernel, lambda: [(site, steps), *shown])
 
-    # Variables
+    # Code that runs for a while
 
-    def touch_global(self, site: int) -> bool:
-        """Announce the use of a global."""
-        self.touch(site, None)
-        return True
+    def touch_inside(self, site: int, value: Any = None, *owner: Any) -> Any:
+        """Announce that a generator, or a function behind a cache, is in the middle of what its caller asked for.
 
-    def store_global(self, site: int, value: Any) -> Any:
-        """Announce that a value is stored in a global."""
-        self.touch(site, None)
+        Args:
+            value: what is yielded, or returned.
+            owner: the object whose method it is.
+        """
+        if self._kernel is not None:
+            frame = sys._getframe(1)
+            is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
+            running = self.generators.of(frame) if is_generator else frame.f_code
+            self._together(self._kernel, lambda: [(site, part) for part in (running, *owner)])
         return value
 
-    def touch_cell(self, site: int, holder: FunctionType) -> bool:
-        """Announce the use of a variable of an enclosing function."""
-        assert holder.__closure__ is not None
-        self.touch(site, holder.__closure__[0])
-        return True
+    def touch_next(self, site: int, steps: Any) -> Any:
+        """Announce a step of an iterator."""
+        self._use(site, steps, ())
+        return steps
 
-    def store_cell(self, site: int, holder: FunctionType, value: Any) -> Any:
-        """Announce that a value is stored in a variable of an enclosing function."""
-        self.touch_cell(site, holder)
-        return value
+    def address(self, value: Any) -> int:
+        """Stand for ``id``."""
+        found = Address(id(value))
+        found.tell = self._tell_of_address
+        return found
 
-    def new_cell(self, holder: FunctionType) -> None:
-        """Name a variable of a function that has just begun."""
-        assert holder.__closure__ is not None
-        self.new(holder.__closure__[0])
+    def _tell_of_address(self) -> None:
+        self.hide("addresses are compared, which are others in another process; compare what the code under test made")
 
-    # Objects that are made
-
-    def new(self, value: Any) -> Any:
-        """Name an object that was just made."""
-        if self._kernel is not None and self._points is not None:
-            self._points.names.make(self._kernel, value)
-        return value
+    def touch_handed(self, site: int, value: Any) -> Any:
+        """Let a function of C that is handed to Python code, to be called later, announce its calls."""
+        if self._kernel is None or not is_blind(value) or isinstance(value, type):
+            return value
+        return Handed(value, functools.partial(self._pass, site))
 
 
 _SECOND = operator.itemgetter(1)
 
 
-def _own(value: Any, name: str) -> Any:
-    """Return what an object has under a name of its own, without calling it; or a class, or a module."""
-    if isinstance(value, type):
-        return next((vars(base)[name] for base in value.__mro__ if name in vars(base)), None)
-    return getattr(value, "__dict__", {}).get(name)
-
-
-def _read(name: str, value: Any) -> list[Any]:
-    """Give what code without points gets at, by the name of what does it."""
-    if name in SHALLOW:
-        return [*shown_by(value), value] if not isinstance(value, (tuple, frozenset)) else []
-    return all_behind(value, objects=name in THROUGH)
-
-
 def hooks_of(tracker: Tracker) -> dict[str, Callable[..., Any]]:
     """Return what rewritten code calls, by the name that it has there."""
-    special = {"getitem": operator.getitem, "setitem": operator.setitem}
+    special: dict[str, Any] = {"getitem": operator.getitem, "setitem": operator.setitem}
     found: dict[str, Any] = {name: getattr(operator, name) for name in (*GROWS, *PLAIN)} | special
     found |= {name: getattr(tracker, name) for name in HOOKS if name not in found}
     return {hook_name(name): function for name, function in found.items()}

@@ -15,7 +15,7 @@ from omni_ipc.testbed.instrument.points import Points
 from omni_ipc.testbed.instrument.races import Judge
 from omni_ipc.testbed.instrument.reach import Reach
 from omni_ipc.testbed.instrument.rewriting import written_on_modules
-from omni_ipc.testbed.instrument.sites import SITES
+from omni_ipc.testbed.instrument.sites import CHANGED_BY_C, READ_BY_C, SITES
 from omni_ipc.testbed.instrument.standins import StandIns
 from omni_ipc.testbed.instrument.state import State
 from omni_ipc.testbed.kernel import Kernel
@@ -37,8 +37,8 @@ class World:
     ) -> None:
         self._modules = {subject.name for subject in subjects}
         self._exchange = Exchange()
-        self._effects = Effects(self.knows)
-        self._sites: dict[int, str] = {}
+        self._effects = Effects(self.knows, self.knows_module, self._exchange.rewritten)
+        self._sites = SITES.names([READ_BY_C, CHANGED_BY_C])
         self._kept = Kept()
         reach = Reach(self._modules.__contains__)
         reach.walk([*((subject.name, subject.module) for subject in subjects), ("scenario", scenario)])
@@ -53,13 +53,16 @@ class World:
         """Take down what the modules keep, and give names to it."""
         self.marked = bytearray(len(SITES))
         self.points = Points(self._effects, identities)
-        self.judge = Judge(self._effects, self.marked, self.points.inherits)
+        self.judge = Judge(self._effects, self.points.names, self.marked, self.points.inherits)
         with self._kept:
             kernel = WORLD.maker()
             assert kernel is not None, "modules are instrumented while a guard is open"
             self._state = State(reach, StandIns(kernel).of)
+        names = self.points.names
         for path, holder in reach.holders:
-            self.points.names.keep(holder, path)
+            names.keep(holder, path)
+        for owner in reach.owners:
+            names.bare(owner, lasting=True)
 
     def _rewrite(self, subjects: Sequence[Subject], functions: Sequence[FunctionType]) -> None:
         written = frozenset().union(*(written_on_modules(ast.parse(subject.source)) for subject in subjects))
@@ -84,6 +87,10 @@ class World:
         """Tell whether a function is instrumented, or a class is of an instrumented module."""
         return value.__module__ in self._modules if isinstance(value, type) else self._exchange.knows(value)
 
+    def knows_module(self, name: str) -> bool:
+        """Tell whether a module is instrumented."""
+        return name in self._modules
+
     # Points
 
     def mark(self, sites: Iterable[int]) -> set[int]:
@@ -103,6 +110,8 @@ class World:
 
     def strangers(self, sites: Collection[int]) -> Iterator[tuple[FunctionType, str]]:
         """Give the functions that do what is done at some sites, and are not instrumented; with each, its name."""
-        for (site, kind), use in self._effects.known.items():
-            if use is not None and use.by is not None and site in sites:
-                yield use.by, f"{kind.__module__}.{kind.__qualname__}.{use.by.__name__}"
+        for (number, kind), use in self._effects.known.items():
+            if use is not None and use.by is not None and number in sites:
+                site = SITES[number]
+                name = f"{kind.__module__}.{kind.__qualname__}.{use.by.__name__}"
+                yield use.by, f"{name}, called at {site.module}:{site.line} in {site.qualname}"

@@ -24,10 +24,14 @@ TWIN = ", twin"
 _SPARED = 3.0  # most explorations end long before they have to
 _LEAST_S = 0.02
 _CHAIN_S = 0.5
-_CHAIN_MODULE = "omni_ipc.workflows.bench.explorers.chains"
-_CHAINS = (
-    *((explore_goals.FASTEST, f"steps_{steps}", f"{steps} steps") for steps in (20, 100, 500)),
-    (explore_goals.DPOR, "in_conflict", "20 steps in conflict"),
+_EXPLORERS = "omni_ipc.workflows.bench.explorers"
+_CHAINS: tuple[tuple[str, str, str, list[str]], ...] = (
+    *((explore_goals.FASTEST, f"chains.steps_{steps}", f"{steps} steps", []) for steps in (20, 100, 500)),
+    (explore_goals.DPOR, "chains.in_conflict", "20 steps in conflict", []),
+    *(
+        (explore_goals.FASTEST, f"installed.{name}", work, ["cachetools"])
+        for name, work in explore_goals.INSTALLED.items()
+    ),
 )
 
 
@@ -165,9 +169,10 @@ class _Run:
 
     def measure_chains(self) -> None:
         """Measure what a schedule costs, of programs that are nothing but steps."""
-        for contestant, function, work in _CHAINS:
+        for contestant, name, work, instrument in _CHAINS:
             if contestant in self._processes:
-                answer = self._processes[contestant].ask(Question(_CHAIN_MODULE, function, [], _CHAIN_S, 0))
+                module, _, function = f"{_EXPLORERS}.{name}".rpartition(".")
+                answer = self._processes[contestant].ask(Question(module, function, instrument, _CHAIN_S, 0))
                 if answer.schedules:
                     cost = answer.seconds / answer.schedules * 1e6
                     self.results.add(contestant, work, 0, {"schedule": cost})

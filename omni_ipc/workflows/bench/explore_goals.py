@@ -9,6 +9,9 @@ from omni_ipc.workflows.bench.goals import Goal
 from omni_ipc.workflows.bench.rows import Figure, Results
 
 OURS, DPOR, FASTEST = "omni_ipc, portfolio", "omni_ipc, dpor", "omni_ipc, random"
+INSTALLED = {"guarded": "200 steps in cachetools, locked", "racing": "200 steps in cachetools, racing"}
+"""Scenarios of a released package, by the names of their functions."""
+
 _PEERS = {"frontrun": ("frontrun, DPOR",), "interleave-test": ("interleave-test, random", "interleave-test, DFS")}
 
 
@@ -76,6 +79,13 @@ def _dpor_step(results: Results) -> float | None:
     return figure.median / 20 if figure else None
 
 
+def _instrumented(results: Results) -> float | None:
+    """Return the schedules a second of the slowest scenario of a released package."""
+    found = [results.figure(FASTEST, work, 0, "schedule") for work in INSTALLED.values()]
+    costs = [figure.median for figure in found if figure]
+    return 1e6 / max(costs) if len(costs) == len(found) else None
+
+
 GOALS = (
     Goal("kernels missed: at most", _missed, 0, at_most=True),
     Goal("first bug on the slowest kernel, ms: at most", _slowest, 1000, at_most=True),
@@ -87,4 +97,5 @@ GOALS = (
     Goal("a schedule of 100 steps, µs: at most", _schedule(100), 200, at_most=True),
     Goal("a schedule of 500 steps, µs: at most", _schedule(500), 1000, at_most=True),
     Goal("a step of DPOR, µs: at most", _dpor_step, 3, at_most=True),
+    Goal("schedules/s of 200 steps in an instrumented package: at least", _instrumented, 1000, at_most=False),
 )

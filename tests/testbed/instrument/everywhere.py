@@ -1,7 +1,8 @@
 """All that code comes to if others may run between any two of its operations: the truth, found without instrumentation.
 
-A program's text is rewritten in the bluntest way: behind each expression there is a point that conflicts with every
-other. No table, no race and no reduction decides what is run; so what is missed elsewhere is seen here.
+A program's text is rewritten in the bluntest way: where a function begins, and behind each expression, there is a point
+that conflicts with every other. No table, no race and no reduction decides what is run; so what is missed elsewhere is
+seen here.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ POINT = "__point__"
 
 
 class Everywhere(ast.NodeTransformer):
-    """Puts a point behind each expression in functions."""
+    """Puts a point behind each expression in functions, and one where they begin."""
 
     def __init__(self) -> None:
         self._inside = False
@@ -40,7 +41,8 @@ class Everywhere(ast.NodeTransformer):
 
     def _function(self, node: Any) -> ast.AST:
         before, self._inside = self._inside, True
-        node.body = [self.visit(statement) for statement in node.body]
+        start = ast.copy_location(ast.Expr(ast.Call(ast.Name(POINT, ast.Load()), [], [])), node.body[0])
+        node.body = [start, *(self.visit(statement) for statement in node.body)]
         self._inside = before
         return node
 

@@ -707,4 +707,11 @@ def main():
     run(a,a); return f.tag
 """,
 }
-PROGRAMS = {name: f"{_TOGETHER}\n\n{body}" for name, body in _BODIES.items()}
+
+
+def together(body: str) -> str:
+    """Make a program of a function ``main``, which may run functions in threads by ``run``."""
+    return f"{_TOGETHER}\n\n{body}"
+
+
+PROGRAMS = {name: together(body) for name, body in _BODIES.items()}

@@ -16,6 +16,7 @@ that is not enough, C functions of `operator` take what a hook returns, as they 
 Not rewritten: what runs at import, annotations, and patterns.
 """
 
-from omni_ipc.testbed.instrument.rewriting.statements import Rewriter, written_on_modules
+from omni_ipc.testbed.instrument.rewriting.definitions import Rewriter
+from omni_ipc.testbed.instrument.rewriting.reflection import written_on_modules
 
 __all__ = ["Rewriter", "written_on_modules"]

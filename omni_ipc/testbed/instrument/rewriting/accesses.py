@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.base import Place
-from omni_ipc.testbed.instrument.rewriting.nodes import call, hook, is_super, mangle, may_hold, nothing, starred
+from omni_ipc.testbed.instrument.rewriting.nodes import (
+    call,
+    hook,
+    hook_name,
+    is_super,
+    mangle,
+    may_hold,
+    nothing,
+    starred,
+)
 from omni_ipc.testbed.instrument.sites import Kind
 from omni_ipc.testbed.instrument.tables import KEPT
 
@@ -15,6 +24,8 @@ class Accesses(Place):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
         kind = self.shared(node.id) if isinstance(node.ctx, ast.Load) else ""
+        if node.id == "id" and self.is_inside and self.scope.find("id")[0] == "global" and not self.scopes.binds("id"):
+            return ast.copy_location(ast.Name(hook_name("address"), ast.Load()), node)
         if not kind:
             return node
         seen = self.announce(kind, node.id, node, writes=False)
@@ -36,7 +47,7 @@ class Accesses(Place):
             return self.whole(node)
         writes = not isinstance(node.ctx, ast.Load)
         site = self.site(Kind.ATTRIBUTE, mangle(node.attr, self.owner), node, writes=writes)
-        how = "touch_outer" if is_super(node.value) else "touch"
+        how = "touch_outer" if is_super(node.value) else "touch_names" if node.attr == "__dict__" else "touch"
         node.value = hook(how, site, self.visited(node.value), at=node.value)
         return node
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Literal
 
-from omni_ipc.testbed.instrument.rewriting.nodes import hook, number, shown
-from omni_ipc.testbed.instrument.rewriting.scopes import Scope, Scopes
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, load, nothing, number, shown
+from omni_ipc.testbed.instrument.rewriting.scope import Scope
+from omni_ipc.testbed.instrument.rewriting.scopes import Scopes
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 
 Shared = Literal["", "cell", "global"]
+Running = Literal["", "generator", "cached"]
 
 
 class Place(ast.NodeTransformer):
@@ -27,6 +29,7 @@ class Place(ast.NodeTransformer):
         self.owner: str | None = None  # class that private names belong to
         self.methods: frozenset[str] = frozenset()  # that it defines
         self.first: str | None = None  # parameter of a method: its object
+        self.running: Running = ""  # what is announced in the middle of the function at hand
 
     def site(self, kind: Kind, name: str, at: ast.AST, *, writes: bool = False, outer: bool = False) -> ast.Constant:
         """Number a new site."""
@@ -81,6 +84,12 @@ class Place(ast.NodeTransformer):
         if kind == "global":
             return hook("touch_global", self.site(Kind.GLOBAL, name, at, writes=writes), at=at)
         return hook("touch_cell", self.site(Kind.CELL, name, at, writes=writes), shown(name, at), at=at)
+
+    def inside(self, at: ast.AST, value: ast.expr | None = None) -> ast.Call:
+        """Announce, with a value that it yields or returns, that the function at hand runs; see `Kind.INSIDE`."""
+        owner = [load(self.first, at)] if self.running == "cached" and self.first is not None else []
+        site = self.site(Kind.INSIDE, "".join(self.path[-1:]), at)
+        return hook("touch_inside", site, nothing(at) if value is None else value, *owner, at=at)
 
     def stored(self, name: str, value: ast.expr) -> ast.expr:
         """Announce that a value is about to be stored in a variable, if that is shared."""

@@ -7,7 +7,10 @@ import ast
 from omni_ipc.testbed.instrument.rewriting.accesses import Accesses
 from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold
 from omni_ipc.testbed.instrument.sites import Kind
-from omni_ipc.testbed.instrument.tables import BY_NAME, MAKERS, OBLIVIOUS
+from omni_ipc.testbed.instrument.tables import BY_NAME, CALLERS, MAKERS, OBLIVIOUS
+
+_BY_NAME = {"vars": "touch_names", "next": "touch_next"}
+_MAKES_CODE = ("exec", "eval")
 
 
 class Invocations(Accesses):
@@ -19,10 +22,24 @@ class Invocations(Accesses):
     def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
         if not self.is_inside or is_super(node):
             return self.whole(node)
+        self._hand(node)
         makes = _makes(node.func)
         is_method = isinstance(node.func, ast.Attribute) and not self.is_module(node.func.value)
         called = self._method(node) if is_method else self._function(node)
         return hook("new", called, at=node) if makes else called
+
+    def _hand(self, node: ast.Call) -> None:
+        """Let functions of C that are handed to Python code, which calls them later, announce their calls."""
+        if _last_name(node.func) not in CALLERS or (isinstance(node.func, ast.Name) and node.func.id == "map"):
+            return
+        node.args = [self._handed(argument) for argument in node.args]
+        for keyword in node.keywords:
+            keyword.value = self._handed(keyword.value)
+
+    def _handed(self, node: ast.expr) -> ast.expr:
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
+            return node
+        return hook("touch_handed", self.site(Kind.ARGUMENT, "", node), node, at=node)
 
     def _method(self, node: ast.Call) -> ast.expr:
         method = node.func
@@ -55,7 +72,7 @@ class Invocations(Accesses):
         function, name, arguments = node.func, _last_name(node.func), _values(node)
         known = isinstance(function, ast.Name) and function.id in self.scopes.defined
         hands = any(may_hold(argument) for argument in arguments) or self._is_variable(function)
-        if known or name in OBLIVIOUS or not hands:
+        if known or name in OBLIVIOUS or not (hands or name in _MAKES_CODE):
             return self.whole(node)
         if name in BY_NAME and node.args and not isinstance(node.args[0], ast.Starred):
             return self._by_name(node, name)
@@ -72,13 +89,14 @@ class Invocations(Accesses):
             return True
         where, owner = self.scope.find(function.id)
         if where == "global":
-            return function.id in self.scopes.values
+            known = (self.scopes.values, self.scopes.unbound, self.scopes.decorated, self.scopes.imported)
+            return any(function.id in names for names in known)
         return owner is not None and function.id not in owner.definitions
 
     def _by_name(self, node: ast.Call, name: str) -> ast.expr:
         site, first = self.site(Kind.BY_NAME, name, node), node.args[0]
         if len(_values(node)) == 1:
-            node.args[0] = hook("touch", site, self.visited(first), at=first)
+            node.args[0] = hook(_BY_NAME.get(name, "touch"), site, self.visited(first), at=first)
             return node
         if self._are_stable_but_last(_values(node)):
             return self._with_last(node, "touch_named", site, None)

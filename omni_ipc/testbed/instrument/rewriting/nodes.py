@@ -30,6 +30,7 @@ PLAIN = (*_COMPARISONS.values(), *_BINARY.values())
 
 HOOKS = (
     "touch",  # (site, obj) -> obj
+    "touch_names",  # (site, obj) -> obj, of which all attributes are got at
     "touch_item",  # (site, obj, key) -> obj
     "touch_key",  # (site, obj, key) -> key
     "touch_pair",  # (site, obj, key) -> (obj, key)
@@ -45,9 +46,12 @@ HOOKS = (
     "touch_grown",  # (site, obj, added) -> obj, added
     "touch_added",  # (site, obj, added) -> added
     "touch_second",  # (site, right, left) -> right
-    "touch_member",  # (site, obj, key) -> obj
     "touch_bound",  # (site, method) -> method
     "touch_steps",  # (site, iterable) -> iterable
+    "touch_handed",  # (site, function) -> function
+    "address",  # (object) -> its id()
+    "touch_next",  # (site, iterator) -> iterator
+    "touch_inside",  # (site, value, object whose method runs) -> value
     "touch_global",  # (site) -> True
     "store_global",  # (site, value) -> value
     "touch_cell",  # (site, function that holds it) -> True

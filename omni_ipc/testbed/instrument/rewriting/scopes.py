@@ -7,61 +7,16 @@ function holds it; a global, if a function assigns it, or another module does (`
 from __future__ import annotations
 
 import ast
-import dataclasses
-from collections.abc import Iterator
+import builtins
 from typing import Literal
 
-Where = Literal["local", "cell", "global"]
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+from omni_ipc.testbed.instrument.rewriting.binding import Function, bound_by, declare, outside
+from omni_ipc.testbed.instrument.rewriting.reflection import ANY, reflects
+from omni_ipc.testbed.instrument.rewriting.scope import Scope, outlives
+
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-
-
-@dataclasses.dataclass(eq=False)
-class Scope:
-    """One scope, and what is bound in it.
-
-    Attributes:
-        stores: how often each name is assigned here, or in an inner function that calls it nonlocal; in a loop, twice.
-        definitions: functions that are defined here.
-        first_store, first_capture: order of the first assignment, and of the first inner function that uses the name.
-    """
-
-    kind: Literal["module", "class", "function", "comprehension"]
-    parent: Scope | None = None
-    name: str = ""
-    globals: set[str] = dataclasses.field(default_factory=set)
-    nonlocals: set[str] = dataclasses.field(default_factory=set)
-    stores: dict[str, int] = dataclasses.field(default_factory=dict)
-    first_store: dict[str, int] = dataclasses.field(default_factory=dict)
-    captures: dict[str, int] = dataclasses.field(default_factory=dict)
-    reassigned: set[str] = dataclasses.field(default_factory=set)
-    definitions: set[str] = dataclasses.field(default_factory=set)
-    is_lazy: bool = False  # of a generator expression
-
-    def find(self, name: str) -> tuple[Where, Scope | None]:
-        """Tell what a name used here is, and whose."""
-        if name in self.globals:
-            return "global", None
-        if name in self.stores and name not in self.nonlocals:
-            return ("global", None) if self.kind == "module" else ("local", self)
-        scope = self.parent
-        while scope is not None:
-            if scope.kind in ("function", "comprehension") and name in scope.stores and name not in scope.nonlocals:
-                return ("global", None) if name in scope.globals else ("cell", scope)
-            if scope.kind == "function" and name in scope.globals:
-                return "global", None
-            scope = scope.parent
-        return "global", None
-
-    def shares(self, name: str) -> bool:
-        """Tell whether an inner function holds this local variable, and it may change from then on."""
-        if self.kind != "function" or name not in self.captures:
-            return False
-        again = self.stores[name] > 1 or name in self.reassigned
-        return again or self.first_store[name] > self.captures[name]
 
 
 class Scopes(ast.NodeVisitor):
@@ -75,7 +30,9 @@ class Scopes(ast.NodeVisitor):
         shared_globals: globals that functions may see change.
         values: names that assignments bind.
         imported: names that only imports bind.
-        defined: names that only definitions bind, at the level of the module.
+        decorated: names that definitions bind to whatever a decorator makes of them.
+        defined: names that only plain definitions bind, at the level of the module.
+        unbound: globals that nothing in the module binds, and Python does not have.
         assigned: names of attributes that something in the module assigns or deletes.
     """
 
@@ -88,10 +45,11 @@ class Scopes(ast.NodeVisitor):
         self._uses: list[tuple[str, Scope, int]] = []
         self._nonlocal_stores: list[tuple[str, Scope]] = []
         self.of[tree] = self.module
-        bound = _bound_by(tree)
-        self.imported = bound["import"] - bound["value"] - bound["definition"]
+        bound = bound_by(tree)
+        self.imported = bound["import"] - bound["value"] - bound["definition"] - bound["decorated"]
         self.values = bound["value"]
-        self.defined = bound["definition"] - bound["value"] - bound["import"]
+        self.decorated = bound["decorated"]
+        self.defined = bound["definition"] - bound["value"] - bound["import"] - bound["decorated"]
         self.assigned = {
             node.attr
             for node in ast.walk(tree)
@@ -100,18 +58,30 @@ class Scopes(ast.NodeVisitor):
         for statement in tree.body:
             self.visit(statement)
         self._capture()
-        self.shared_globals |= bound["value"] & written_outside
+        self.unbound = self._unbound()
+        if reflects(tree) or ANY in written_outside:
+            self.shared_globals |= bound["value"] | self.unbound
+        else:
+            self.shared_globals |= bound["value"] & written_outside
 
     def _capture(self) -> None:
         for name, scope, order in self._uses:
             where, owner = scope.find(name)
-            if where == "cell" and owner is not None and _outlives(scope, owner):
+            if where == "cell" and owner is not None and outlives(scope, owner):
                 owner.captures[name] = min(order, owner.captures.get(name, order))
         for name, scope in self._nonlocal_stores:
             _, owner = scope.find(name)
             if owner is not None:
                 owner.reassigned.add(name)
                 owner.captures.setdefault(name, self._order)
+
+    def binds(self, name: str) -> bool:
+        """Tell whether something at the level of the module binds a name."""
+        return name in self.module.stores or name in self.shared_globals
+
+    def _unbound(self) -> set[str]:
+        used = {name for name, scope, _ in self._uses if scope.find(name)[0] == "global"}
+        return used - self.module.stores.keys() - vars(builtins).keys()
 
     # Scopes
 
@@ -122,13 +92,13 @@ class Scopes(ast.NodeVisitor):
         return scope
 
     def _function(self, node: Function, name: str) -> None:
-        for outside in _outside(node):
-            self.visit(outside)
+        for expression in outside(node):
+            self.visit(expression)
         scope = self._open(node, "function", name)
         before, self._scope = (self._scope, self._depth), scope
         self._depth = 0
         body = node.body if isinstance(node.body, list) else [node.body]
-        _declare(scope, body)
+        declare(scope, body)
         arguments = node.args
         for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             self._store(argument.arg)
@@ -140,7 +110,8 @@ class Scopes(ast.NodeVisitor):
         self._scope, self._depth = before
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self._scope.definitions.add(node.name)
+        if not node.decorator_list:
+            self._scope.definitions.add(node.name)
         self._store(node.name)
         self._function(node, node.name)
 
@@ -152,12 +123,12 @@ class Scopes(ast.NodeVisitor):
         self._function(node, "<lambda>")
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        for outside in (*node.decorator_list, *node.bases, *node.keywords):
-            self.visit(outside)
+        for expression in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(expression)
         self._store(node.name)
         scope = self._open(node, "class", node.name)
         before, self._scope = self._scope, scope
-        _declare(scope, node.body)
+        declare(scope, node.body)
         for statement in node.body:
             self.visit(statement)
         self._scope = before
@@ -238,53 +209,3 @@ class Scopes(ast.NodeVisitor):
             return
         scope.stores[name] = scope.stores.get(name, 0) + (2 if self._depth else 1)
         scope.first_store.setdefault(name, self._order)
-
-
-def _outlives(scope: Scope, owner: Scope) -> bool:
-    """Tell whether an inner scope may run while its owner does something else; a list comprehension does not."""
-    while scope is not owner and scope.parent is not None:
-        if scope.kind == "function" or scope.is_lazy:
-            return True
-        scope = scope.parent
-    return False
-
-
-def _declare(scope: Scope, body: list[ast.stmt] | list[ast.expr]) -> None:
-    """Take note of global and nonlocal names, which hold for the whole scope."""
-    for node in _own(body):
-        if isinstance(node, ast.Global):
-            scope.globals.update(node.names)
-        elif isinstance(node, ast.Nonlocal):
-            scope.nonlocals.update(node.names)
-
-
-def _own(body: list[ast.stmt] | list[ast.expr]) -> Iterator[ast.AST]:
-    """Give the nodes of a scope, without those of scopes inside it."""
-    todo: list[ast.AST] = list(body)
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            todo += ast.iter_child_nodes(node)
-
-
-def _outside(node: Function) -> Iterator[ast.expr]:
-    """Give what is evaluated where a function is defined."""
-    if not isinstance(node, ast.Lambda):
-        yield from node.decorator_list
-    yield from node.args.defaults
-    yield from (default for default in node.args.kw_defaults if default is not None)
-
-
-def _bound_by(tree: ast.Module) -> dict[str, set[str]]:
-    """Sort the names of a module by what binds them."""
-    bound: dict[str, set[str]] = {"import": set(), "definition": set(), "value": set()}
-    for node in _own(tree.body):
-        match node:
-            case ast.Import() | ast.ImportFrom():
-                bound["import"] |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                bound["definition"].add(node.name)
-            case ast.Name(ctx=ast.Store() | ast.Del()):
-                bound["value"].add(node.id)
-    return bound

@@ -89,7 +89,7 @@ class Values(Invocations):
         if isinstance(operator, _MEMBERSHIP) and self.is_inside and may_hold(operand):
             site = self.site(Kind.MEMBER, "in" if key is not None else "in ?", operand)
             self.site(Kind.VALUE, "*", operand)  # of what a view shows
-            return hook("touch_member", site, self.visited(operand), key or nothing(operand), at=operand)
+            return hook("touch_item", site, self.visited(operand), key or nothing(operand), at=operand)
         return self.value(operand, "==") if reads and not isinstance(operator, _UNREAD) else self.visited(operand)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
@@ -111,6 +111,13 @@ class Values(Invocations):
     def visit_Starred(self, node: ast.Starred) -> ast.expr:  # noqa: N802
         node.value = self.value(node.value, "*") if isinstance(node.ctx, ast.Load) else self.visited(node.value)
         return node
+
+    def visit_Yield(self, node: ast.Yield) -> ast.expr:  # noqa: N802
+        node.value = None if node.value is None else self.visited(node.value)
+        if self.running != "generator":
+            return node
+        node.value = self.inside(node, node.value)
+        return self.inside(node, node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:  # noqa: N802
         node.value = self.value(node.value, "*")
@@ -145,6 +152,8 @@ class Values(Invocations):
             node.key, node.value = self.visited(node.key), self.visited(node.value)
         else:
             node.elt = self.visited(node.elt)
+        if isinstance(node, ast.GeneratorExp) and self.is_inside:
+            node.elt = self.inside(node.elt, node.elt)
         self.scope = before
         return node if isinstance(node, ast.GeneratorExp) else self._new(node)
 

@@ -1,0 +1,87 @@
+"""Types of objects: which are values, which hold others, and the code that their objects work by."""
+
+from __future__ import annotations
+
+import contextvars
+import datetime
+import decimal
+import enum
+import functools
+import pathlib
+import re
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+from omni_ipc.testbed.instrument.behind import WINDOWS
+from omni_ipc.testbed.instrument.tables import STATELESS, TABLES
+from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.where import is_stdlib
+
+VALUES = (
+    *(int, float, complex, str, bytes, tuple, frozenset, type(None), range, slice, memoryview, type(...), enum.Enum),
+    *(re.Pattern, re.Match, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta, pathlib.PurePath),
+    *(types.CodeType, types.FrameType, types.TracebackType, threading.local, contextvars.ContextVar, Controlled),
+)
+"""Types whose objects do not change, or tell of it themselves."""
+
+_PASSING_ON = ("collections.abc", "omni_ipc")
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or as if it were
+
+
+def container(kind: type) -> type | None:
+    """Return the builtin container that a type is, or derives from."""
+    return next((base for base in kind.__mro__ if base in TABLES), None)
+
+
+def has_content(kind: type) -> bool:
+    """Tell whether a type is one of containers or iterators, whose methods use what is in them."""
+    return container(kind) is not None or hasattr(kind, "__next__")
+
+
+class Shows(dict[type, bool]):
+    """Finds by type whether objects show others: views, iterators, and objects that work by code without points.
+
+    Args:
+        knows: as of `Effects`.
+    """
+
+    def __init__(self, knows: Callable[[Any], bool]) -> None:
+        super().__init__()
+        self._knows = knows
+
+    def __missing__(self, kind: type) -> bool:
+        found = self[kind] = kind in WINDOWS or (not issubclass(kind, VALUES) and any(map(self._wraps, kind.__mro__)))
+        return found
+
+    def _wraps(self, base: type) -> bool:
+        is_python = bool(base.__flags__ & _HEAP_TYPE) and base.__dictoffset__ != 0
+        return is_python and not self._knows(base) and not is_of(base.__module__, (*STATELESS, *_PASSING_ON))
+
+
+@functools.cache
+def is_of(module: str, rooms: tuple[str, ...]) -> bool:
+    """Tell whether a module is one of some, or in one."""
+    return any(module == room or module.startswith(f"{room}.") for room in rooms)
+
+
+def bare(found: Any) -> Any:
+    """Return the function behind what a class has, and behind wrappers of the standard library around it."""
+    function: Any = getattr(found, "fget", found)
+    while isinstance(function, (staticmethod, classmethod, types.MethodType, functools.partial)):
+        function = function.func if isinstance(function, functools.partial) else function.__func__
+    while isinstance(function, types.FunctionType) and is_stdlib(function.__code__.co_filename):
+        inner = getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    return function
+
+
+def look_up(kind: type, name: str) -> Any:
+    """Return what a class has under a name, without calling it."""
+    for base in kind.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return None

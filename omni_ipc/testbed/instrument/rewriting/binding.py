@@ -1,0 +1,52 @@
+"""What binds names, found in the nodes of one scope."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from omni_ipc.testbed.instrument.rewriting.scope import Scope
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def declare(scope: Scope, body: list[ast.stmt] | list[ast.expr]) -> None:
+    """Take note of global and nonlocal names, which hold for the whole scope."""
+    for node in own(body):
+        if isinstance(node, ast.Global):
+            scope.globals.update(node.names)
+        elif isinstance(node, ast.Nonlocal):
+            scope.nonlocals.update(node.names)
+
+
+def own(body: list[ast.stmt] | list[ast.expr]) -> Iterator[ast.AST]:
+    """Give the nodes of a scope, without those of scopes inside it."""
+    todo: list[ast.AST] = list(body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            todo += ast.iter_child_nodes(node)
+
+
+def outside(node: Function) -> Iterator[ast.expr]:
+    """Give what is evaluated where a function is defined."""
+    if not isinstance(node, ast.Lambda):
+        yield from node.decorator_list
+    yield from node.args.defaults
+    yield from (default for default in node.args.kw_defaults if default is not None)
+
+
+def bound_by(tree: ast.Module) -> dict[str, set[str]]:
+    """Sort the names of a module by what binds them."""
+    bound: dict[str, set[str]] = {"import": set(), "definition": set(), "decorated": set(), "value": set()}
+    for node in own(tree.body):
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                bound["import"] |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                bound["decorated" if node.decorator_list else "definition"].add(node.name)
+            case ast.Name(ctx=ast.Store() | ast.Del()):
+                bound["value"].add(node.id)
+    return bound

@@ -1,0 +1,79 @@
+"""Rewrites functions, classes, and with them a module."""
+
+from __future__ import annotations
+
+import ast
+
+from omni_ipc.testbed.instrument.rewriting.compounds import Compounds
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, shown
+from omni_ipc.testbed.instrument.rewriting.running import running
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Rewriter(Compounds):
+    """Rewrites the syntax tree of a module, in place."""
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:  # noqa: N802
+        node.value = None if node.value is None else self.visited(node.value)
+        if self.running == "cached":
+            node.value = self.inside(node, node.value)
+        return node
+
+    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+        node.decorator_list = [self.visited(decorator) for decorator in node.decorator_list]
+        self._defaults(node.args)
+        before = self.scope, self.path, self.first, self.running
+        parameters = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+        if self.scope.kind == "class":
+            self.first = parameters[0] if parameters else None
+        elif self.first in parameters:
+            self.first = None
+        self.scope, self.path = self.scopes.of[node], [*self.path, node.name]
+        self.running = running(node)
+        documented = int(ast.get_docstring(node, clean=False) is not None)
+        cells = [hook("new_cell", shown(name, node.body[0]), at=node.body[0]) for name in sorted(self._own_cells())]
+        rest: list[ast.stmt] = node.body[documented:]
+        body = self._statements(rest)
+        around = [self.inside(node.body[0])] if self.running else []
+        made: list[ast.stmt] = [ast.copy_location(ast.Expr(each), node.body[0]) for each in (*cells, *around)]
+        last = (
+            [ast.copy_location(ast.Expr(self.inside(rest[-1])), rest[-1])] if self.running == "cached" and rest else []
+        )
+        node.body = [*node.body[:documented], *made, *body, *last] or node.body
+        self.scope, self.path, self.first, self.running = before
+        return [node, *self._bound([node.name], node)]
+
+    def _own_cells(self) -> list[str]:
+        return [name for name in self.scope.stores if self.scope.shares(name)]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> list[ast.stmt]:  # noqa: N802
+        return self._define(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> list[ast.stmt]:  # noqa: N802
+        return self._define(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:  # noqa: N802
+        self._defaults(node.args)
+        before = self.scope, self.path, self.running
+        self.scope, self.path, self.running = self.scopes.of[node], [*self.path, "<lambda>"], ""
+        node.body = self.visited(node.body)
+        self.scope, self.path, self.running = before
+        return node
+
+    def _defaults(self, arguments: ast.arguments) -> None:
+        arguments.defaults = [self.visited(default) for default in arguments.defaults]
+        arguments.kw_defaults = [None if value is None else self.visited(value) for value in arguments.kw_defaults]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:  # noqa: N802
+        node.decorator_list = [self.visited(decorator) for decorator in node.decorator_list]
+        before = self.scope, self.path, self.owner, self.methods
+        self.scope, self.path, self.owner = self.scopes.of[node], [*self.path, node.name], node.name
+        self.methods = frozenset(item.name for item in node.body if isinstance(item, _FUNCTIONS))
+        node.body = self._statements(node.body)
+        self.scope, self.path, self.owner, self.methods = before
+        return [node, *self._bound([node.name], node)]
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802
+        node.body = self._statements(node.body)
+        return ast.fix_missing_locations(node)

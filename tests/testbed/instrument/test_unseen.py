@@ -1,0 +1,286 @@
+"""What cannot be seen is told with its line, and what only looks like it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.records import Report, Verdict
+from omni_ipc.testbed import explore
+from tests.testbed.instrument.drawn import written
+from tests.testbed.instrument.hidden import together
+from tests.testbed.instrument.unseen import BODIES
+
+_TOLD = {
+    "exec": (
+        """
+n = 0
+def main():
+    global n
+    n = 0
+    def a(): exec("global n; n = n + 1")
+    run(a, a)
+    return n
+""",
+        "code that exec() makes of a string has no points; make it a function, at tells.py:14 in a",
+    ),
+    "eval": (
+        """
+def main():
+    c = [0, 0]; out = []
+    def a(): c[0] = 1; c[1] = 1
+    def b(): out.append(eval("(c[0], c[1])", {"c": c}))
+    run(a, b)
+    return out
+""",
+        "code that eval() makes of a string has no points; make it a function, at tells.py:13 in b",
+    ),
+    "a function of a string": (
+        """
+n = 0
+exec("def bump():\\n    global n\\n    n = n + 1")
+def main():
+    def a(): bump()
+    run(a, a)
+    return n
+""",
+        "'bump' was made of a string, and has no points; write it as a function, at tells.py:13 in a",
+    ),
+    "a thread of a string": (
+        """
+n = 0
+exec("def bump():\\n    global n\\n    n = n + 1")
+def main():
+    run(bump, bump)
+    return n
+""",
+        "'bump' was made of a string, and has no points; write it as a function",
+    ),
+    "an order of addresses": (
+        """
+class C: pass
+def main():
+    x, y = C(), C()
+    run(lambda: None)
+    return id(x) < id(y)
+""",
+        "addresses are compared, which are others in another process; compare what the code under test made, at "
+        "tells.py:14 in main",
+    ),
+    "objects sorted by their addresses": (
+        """
+class C: pass
+def main():
+    x, y = C(), C()
+    run(lambda: None)
+    return sorted([x, y], key=id)[0] is x
+""",
+        "addresses are compared",
+    ),
+    "a wrapper of a dictionary": (
+        """
+from collections import ChainMap
+def main():
+    d = {"x": 0}; m = ChainMap({}, d); out = []
+    def a(): d["x"] = 1
+    def b(): out.append(m["x"])
+    run(a, b)
+    return out
+""",
+        "tasks share what is used by collections.ChainMap.__getitem__, called at tells:14 in main.b, and that has",
+    ),
+    "attributes exchanged for those of others": (
+        """
+class Borg:
+    shared = {}
+    def __init__(self): self.__dict__ = self.shared
+def main():
+    one, two = Borg(), Borg(); one.x = 0
+    def a(): one.x = one.x + 1
+    def b(): two.x = two.x + 1
+    run(a, b)
+    return one.x
+""",
+        "let each have its own, at tells.py:12 in __init__",
+    ),
+}
+_HOLDS = {
+    "an expression of numbers": ("def main():\n    run(lambda: eval('1 + 2'))\n    return eval('2 * 3')\n", "6"),
+    "a table by address": (
+        """
+class C: pass
+def main():
+    c = C(); seen = {id(c): 0}; lock = threading.Lock()
+    def a():
+        with lock: seen[id(c)] = seen[id(c)] + 1
+    run(a, a)
+    return seen[id(c)]
+""",
+        "2",
+    ),
+    "a kept dictionary under a lock": (
+        """
+class C: pass
+def main():
+    c = C(); c.x = 0; d = vars(c); lock = threading.Lock()
+    def a():
+        with lock: c.x = c.x + 1
+    def b():
+        with lock: d["x"] = d["x"] + 1
+    run(a, b)
+    return c.x
+""",
+        "2",
+    ),
+    "globals under a lock": (
+        """
+n = 0
+def main():
+    globals()["n"] = 0; lock = threading.Lock()
+    def a():
+        with lock: globals()["n"] = n + 1
+    run(a, a)
+    return n
+""",
+        "2",
+    ),
+    "a generator of each thread": (
+        """
+def main():
+    out = [0, 0]
+    def count():
+        for n in range(3):
+            yield n
+    def a(place): out[place] = sum(count())
+    run(lambda: a(0), lambda: a(1))
+    return out
+""",
+        "[3, 3]",
+    ),
+    "a generator under a lock": (
+        """
+def main():
+    out = []; lock = threading.Lock()
+    def count():
+        yield 1
+        yield 2
+    steps = count()
+    def a():
+        with lock: out.append(next(steps))
+    run(a, a)
+    return out
+""",
+        "[1, 2]",
+    ),
+    "a cache under a lock": (
+        """
+import functools
+def main():
+    calls = []; lock = threading.Lock()
+    @functools.cache
+    def f(x):
+        calls.append(x)
+        return x
+    def a():
+        with lock: f(1)
+    run(a, a)
+    return calls
+""",
+        "[1]",
+    ),
+    "a wrapper of its own thread": (
+        """
+from collections import ChainMap
+def main():
+    out = [0, 0]
+    def a(place):
+        m = ChainMap({}, {"x": place})
+        m["x"] = m["x"] + 1
+        out[place] = m["x"]
+    run(lambda: a(0), lambda: a(1))
+    return out
+""",
+        "[1, 2]",
+    ),
+    "sorting under a lock": (
+        """
+from operator import attrgetter
+class C:
+    def __init__(self, x): self.x = x
+def main():
+    cs = [C(2), C(1)]; out = []; lock = threading.Lock()
+    def a():
+        with lock: cs[0].x = 0
+    def b():
+        with lock: out.append(sorted(map(attrgetter("x"), cs)))
+    run(a, b)
+    return len(out)
+""",
+        "1",
+    ),
+    "an object that is its own copy": (
+        """
+class C:
+    def __init__(self): self.x = 1
+    def copy(self):
+        other = C.__new__(C)
+        other.__dict__ = dict(self.__dict__)
+        return other
+def main():
+    c = C(); out = [0, 0]
+    def a(place): out[place] = c.copy().x
+    run(lambda: a(0), lambda: a(1))
+    return out
+""",
+        "[1, 1]",
+    ),
+    "a daemon that waits": (
+        """
+import queue
+def main():
+    q = queue.Queue(); done = queue.Queue()
+    def work():
+        while True: done.put(q.get() + 1)
+    threading.Thread(target=work, daemon=True).start()
+    q.put(1)
+    return done.get()
+""",
+        "2",
+    ),
+}
+
+
+def _explored(body: str, folder: Path) -> Report:
+    with written(together(body), "tells", folder) as module:
+        return explore(module.main, strategy="dpor", seconds=60)
+
+
+@pytest.mark.parametrize(("body", "told"), _TOLD.values(), ids=_TOLD.keys())
+def test_what_cannot_be_seen_is_told_with_its_line(body: str, told: str, tmp_path: Path) -> None:
+    """Nothing failed, and yet it is not said that nothing can."""
+    report = _explored(body, tmp_path)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert told in report.reason
+
+
+@pytest.mark.parametrize(("body", "outcome"), _HOLDS.values(), ids=_HOLDS.keys())
+def test_what_only_looks_like_it_holds(body: str, outcome: str, tmp_path: Path) -> None:
+    """The same means, used well: nothing is told, and all orders come to the same."""
+    report = _explored(body, tmp_path)
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, (outcome,)), report.reason
+
+
+@pytest.mark.parametrize("name", ["dict_kept", "map_unbound_append", "generator", "lru_miss", "daemon_independent"])
+def test_a_schedule_in_which_it_matters_replays(name: str, tmp_path: Path) -> None:
+    """What is seen in such ways is seen at the same steps when the schedule is run again."""
+    with written(together(BODIES[name]), "replays", tmp_path) as module:
+        outcomes = explore(module.main, strategy="dpor", seconds=60).outcomes
+        assert len(outcomes) > 1
+        rare = outcomes[0]
+
+        def scenario() -> None:
+            assert str(module.main()) != rare
+
+        report = explore(scenario, instrument=["replays"], seconds=60)
+    assert report.verdict is Verdict.VIOLATED, report.reason
