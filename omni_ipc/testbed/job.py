@@ -16,6 +16,7 @@ from omni_ipc.errors import UsageError
 from omni_ipc.testbed.explorer import conduct
 from omni_ipc.testbed.jobs import News, Order
 from omni_ipc.testbed.loading import load
+from omni_ipc.testbed.outside import go_on_watched
 from omni_ipc.testbed.tally import Progress
 
 
@@ -38,6 +39,7 @@ class _Mouth:
 
 def main() -> None:
     """Explore, and report."""
+    go_on_watched()
     mouth = _Mouth()
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
     sys.path[:] = order.path

@@ -121,9 +121,11 @@ class _Process:
     def close(self, guard: Guard) -> None:
         """Remove a guard; with the last one, the process becomes what it was."""
         if WORLD.guards == [guard]:
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # a second Ctrl-C would leave the rest
             while self._undo:
                 self._undo.pop()()
             self._replacements.clear()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         with self._lock:
             WORLD.guards.remove(guard)
 

@@ -71,10 +71,11 @@ def vanishing(rt: ControlledRuntime) -> None:
     UNGUARDED[0](os.getpid(), 9)
 
 
-def test_a_job_that_dies_is_told() -> None:
-    """The exploration is inconclusive, and no process is left."""
-    with pytest.raises(Inconclusive, match=r"Job . of 2 has ended with status -9"):
+def test_a_job_that_dies_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    """How it died, and that the exploration is inconclusive; no process is left."""
+    with pytest.raises(Inconclusive, match=r"Job . of 2 has ended with status 3 .* what it said stands above"):
         explore(vanishing, jobs=2)
+    assert "The process that ran the scenario was ended by SIGKILL: nothing was concluded." in capfd.readouterr().err
 
 
 def test_a_job_starts_no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
