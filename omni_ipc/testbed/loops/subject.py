@@ -116,3 +116,10 @@ def post(subject: LoopSubject) -> Operation:
     operation = Operation("loop.call_soon_threadsafe", subject, nothing)
     operation.reads, operation.writes = subject.life, subject.queue | subject.news
     return operation
+
+
+def queue(subject: LoopSubject) -> Operation:
+    """Return the operation that makes a callback ready in the task that runs the loop."""
+    operation = Operation("loop.call_soon", subject, nothing)
+    operation.writes = subject.queue
+    return operation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from omni_ipc.testbed import STRATEGIES
 from omni_ipc.testbed.runner import Runner
 from tests.testbed.conftest import Tell
-from tests.testbed.instrument.drawn import PRELUDE, draw, written
+from tests.testbed.instrument.drawn import PRELUDE, draw, draw_loop, written
 from tests.testbed.instrument.everywhere import Truth, sight
 from tests.testbed.instrument.hidden import PROGRAMS
 
@@ -78,15 +79,33 @@ def test_a_program_that_holds_hides_no_outcome(chunk: int, tmp_path: Path, tell_
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 def test_many_programs_that_hold_hide_no_outcome(tmp_path: Path, tell_seeds: Tell) -> None:
-    """The same over 1,500 further programs."""
+    """The same over 1,200 further programs."""
     first = CHUNKS * PER_CHUNK
-    seeds = range(first, first + 1_500)
+    seeds = range(first, first + 1_200)
     compared = compare(seeds, tmp_path)
     tell_seeds(seeds, compared)
-    assert compared >= 900
+    assert compared >= 720
 
 
-def compare(seeds: range, folder: Path) -> int:
+def test_a_loop_with_threads_beside_it_hides_no_outcome(tmp_path: Path, tell_seeds: Tell) -> None:
+    """The same of asyncio's tasks, and threads that post to their loop or share state with them."""
+    seeds = range(40)
+    compared = compare(seeds, tmp_path, draw_loop)
+    tell_seeds(seeds, compared)
+    assert compared >= 30
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_many_loops_with_threads_beside_them_hide_no_outcome(tmp_path: Path, tell_seeds: Tell) -> None:
+    """The same over 500 further programs."""
+    seeds = range(40, 540)
+    compared = compare(seeds, tmp_path, draw_loop)
+    tell_seeds(seeds, compared)
+    assert compared >= 375
+
+
+def compare(seeds: range, folder: Path, draw: Callable[[int], str] = draw) -> int:
     """Hold what the engine says of programs against the truth, and count those that are small enough."""
     compared = 0
     for seed in seeds:

@@ -323,3 +323,26 @@ def test_turns_that_were_left_out_are_told() -> None:
     report = explore(scenario, runs=200, strategy="dpor")
     assert report.verdict is Verdict.BOUNDED
     assert "loops that were busy for 100 turns on end let all others go on first" in report.reason
+
+
+def test_a_thread_may_post_between_two_callbacks_that_one_step_makes_ready() -> None:
+    """It runs from its start on: before, between and behind them, and when the loop waits already, in 4 orders."""
+
+    def scenario() -> str:
+        seen: list[str] = []
+
+        async def main() -> None:
+            loop = asyncio.get_running_loop()
+            thread = threading.Thread(target=lambda: loop.call_soon_threadsafe(seen.append, "posted"))
+            thread.start()
+            loop.call_soon(seen.append, "one")
+            loop.call_soon(seen.append, "two")
+            await asyncio.sleep(1)
+            thread.join()
+
+        asyncio.run(main())
+        return " ".join(seen)
+
+    report = explore(scenario, strategy="dpor")
+    assert set(report.outcomes) == {"'posted one two'", "'one posted two'", "'one two posted'"}
+    assert report.traces == 4
