@@ -73,6 +73,7 @@ class ControlledLoop(TurningLoop):
         kernel.writes |= subject.life | subject.queue
         super().close()
         self.timers.clear()
+        self.due.clear()
 
     def is_running(self) -> bool:
         self._look("is_running")
@@ -115,7 +116,7 @@ class ControlledLoop(TurningLoop):
             self.intrude("call_at")
         timer: asyncio.TimerHandle = super().call_at(when, callback, *args, context=context)
         self._scheduled.clear()
-        heapq.heappush(self.timers, (timer.when(), next(self.loops.numbers), timer))
+        heapq.heappush(self.timers, (timer.when(), next(self.loops.numbers), timer, self.kernel.clock.now))
         return timer
 
     def create_future(self) -> LoopFuture:
@@ -201,6 +202,7 @@ class ControlledLoop(TurningLoop):
         self._closed = True
         self._ready.clear()
         self.timers.clear()
+        self.due.clear()
 
     def _post(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
         self.kernel.writes |= self.subject.queue
