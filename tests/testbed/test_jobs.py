@@ -28,10 +28,10 @@ def test_two_jobs_sample_what_one_samples() -> None:
 
 
 def test_two_jobs_search_and_sample_at_the_same_time() -> None:
-    """What the systematic one proves, all prove."""
+    """What the systematic one proves, all prove; and it is told that the others had no part in the proof."""
     report = explore(lost_update, jobs=2)
     assert (report.verdict, report.traces, report.outcomes) == (Verdict.HOLDS, 4, ("1", "2"))
-    assert report.reason == "all 4 orders of conflicting steps (in 2 jobs)"
+    assert report.reason == "all 4 orders of conflicting steps (in 2 jobs: one searched, 1 sampled)"
 
 
 def test_a_failure_of_one_job_ends_all_and_replays_here() -> None:
