@@ -69,7 +69,7 @@ def command(body: str, folder: Path, patience_s: float = 1.0) -> subprocess.Pope
     return subprocess.Popen(
         [sys.executable, "-c", QUICK.format(patience_s=patience_s) + body],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
