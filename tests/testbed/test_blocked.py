@@ -118,6 +118,24 @@ def test_nothing_goes_on_when_the_one_that_watches_is_killed(tmp_path: Path) -> 
     assert child > 0
 
 
+def test_ctrl_z_stops_both_and_both_go_on(tmp_path: Path) -> None:
+    """The signal reaches the one that watches, and is passed on, as is what follows when it is continued."""
+    with exploring("late", tmp_path, patience_s=60.0) as explorer:
+        child = await_child(explorer.pid)
+        explorer.send_signal(signal.SIGTSTP)
+        while any(state(pid) != "T" for pid in (explorer.pid, child)):
+            assert explorer.poll() is None
+        explorer.send_signal(signal.SIGCONT)
+        out, said = explorer.communicate(timeout=GENEROUS_S)
+    assert (explorer.returncode, said) == (0, "")
+    assert "mine.py:late: holds" in out
+
+
+def state(pid: int) -> str:
+    """Return the letter that the kernel gives to the state of a process."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def await_child(pid: int) -> int:
     """Return the only child of a process, once there is one."""
     while True:
