@@ -360,7 +360,7 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("explore mine.py:twixe", "There is no function in 'mine.py' called 'twixe'. Did you mean 'twice'?"),
         ("explore mine.py:endless --defect dual_writers", "--defect is for the scenarios of the table."),
         ("explore broken.py:f", "'broken.py' cannot be imported: SyntaxError"),
-        ("explore raising.py:f", "'raising.py' cannot be imported: RuntimeError: not today."),
+        ("explore raising.py:f", "'raising.py' cannot be imported: RuntimeError: not today. raising.py:1"),
         ("explore leaving.py:f", "'leaving.py' cannot be imported: SystemExit"),
         ("show nowhere.trace.json", "Cannot read the trace 'nowhere.trace.json': No such file or directory."),
         ("show .", "Cannot read the trace '.': Is a directory."),

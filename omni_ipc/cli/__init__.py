@@ -15,12 +15,18 @@ ending.py      how a command ends, whatever happens
 interrupts.py  when Ctrl-C is answered
 """
 
+import sys
+
 from omni_ipc.cli.interrupts import defer, leave
 
 
 def main() -> None:
     """Run the command line."""
     defer()  # from here on, and while what follows is imported
+    if sys.argv[1:2] in (["explore"], ["replay"]):  # they run others' code, in a process that is watched from outside
+        from omni_ipc.testbed.outside import go_on_watched
+
+        go_on_watched()
     from omni_ipc.cli.app import run
     from omni_ipc.cli.ending import end
     from omni_ipc.report.output import survive_readers

@@ -13,6 +13,7 @@ from types import TracebackType
 
 import msgspec
 
+from omni_ipc.conformance.leash import start_leashed
 from omni_ipc.errors import Inconclusive
 from omni_ipc.interrupts import postponed
 
@@ -29,7 +30,8 @@ class Ended(msgspec.Struct, frozen=True):
 class Children:
     """Runs processes, each in a group of its own; leaving the ``with`` kills whatever still runs.
 
-    One thread may leave the ``with`` while others are inside `run`: these return at once, with what was said so far.
+    One thread may leave the ``with`` while others are inside `run`: these return at once, with what was said so far. If
+    this process is killed, so are they: each is on the leash of the thread that is inside `run`.
     """
 
     def __init__(self) -> None:
@@ -55,6 +57,7 @@ class Children:
 
         Raises:
             Inconclusive: the ``with`` was left already.
+            OSError: the command cannot be started.
         """
         timed_out = False
         with self._start(command, cwd, env) as process:
@@ -76,7 +79,7 @@ class Children:
             if self._closed:
                 raise Inconclusive("The check was ended before this run began. Run it again.")
             with postponed():
-                process = subprocess.Popen(
+                process = start_leashed(
                     command,
                     cwd=cwd,
                     env=env,

@@ -1,14 +1,14 @@
 """Running TLC on a model: privately, boundedly, and without a trace on the disk.
 
 A run has a directory of its own for module, cfg, temporary files and states, which goes with it: two runs at once do
-not meet, and nothing appears beside the specs.
+not meet, and nothing appears beside the specs. If this process is killed, TLC ends with it, and the next run removes
+the directory.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import time
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from omni_ipc.conformance.configuration import Configuration
 from omni_ipc.conformance.manifest import Manifest, Model
 from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.result import Kind, Place, Result
+from omni_ipc.conformance.scratch import scratch_folder
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import EnvironmentMissing, UsageError
 
@@ -72,7 +73,7 @@ def _run(
 ) -> Result:
     with contextlib.ExitStack() as resources:
         try:
-            folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="omni-ipc-tlc-")))
+            folder = resources.enter_context(scratch_folder())
             for name, text in files.items():
                 (folder / name).write_text(text)
         except OSError as error:

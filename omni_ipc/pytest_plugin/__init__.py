@@ -13,6 +13,8 @@ summary.py      what the terminal says at the end
 
 from __future__ import annotations
 
+import os
+import sys
 import unittest
 from pathlib import Path
 
@@ -23,6 +25,8 @@ _MARKER = (
     "memory='sc', max_steps=10_000, require='bounded'): run the test under schedule after schedule of its threads, "
     "tasks and loops, until one fails or none is left; with require='holds' it fails, too, if any is left."
 )
+
+_STDERR = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,8 +42,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker, and keep the standard error that is not captured, for tests that block for ever."""
     config.addinivalue_line("markers", _MARKER)
+    config.stash[_STDERR] = os.dup(2)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Give the descriptor back."""
+    if (descriptor := config.stash.get(_STDERR, None)) is not None:
+        if "omni_ipc.testbed.alarm" in sys.modules:
+            _alarm(None)
+        os.close(descriptor)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -50,6 +63,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     from omni_ipc.pytest_plugin.collection import TraceFile
 
+    _alarm(parent.config.stash[_STDERR])
     return TraceFile.from_parent(parent, path=file_path)
 
 
@@ -61,6 +75,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     from omni_ipc.pytest_plugin.interleave import run
 
+    _alarm(pyfuncitem.config.stash[_STDERR])
     run(pyfuncitem, marker)
     return True
 
@@ -82,3 +97,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     from omni_ipc.pytest_plugin.summary import summarize
 
     summarize(terminalreporter)
+
+
+def _alarm(descriptor: int | None) -> None:
+    """Let it be told there where a test blocks in C code."""
+    from omni_ipc.testbed.alarm import ALARM
+
+    ALARM.tell(descriptor)

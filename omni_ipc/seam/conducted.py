@@ -131,13 +131,18 @@ class ConductedRuntime(NativeRuntime):
                 for line in lines:
                     match decode(line):
                         case Go(ticket=ticket):
-                            with self._lock:
-                                self._turns.pop(ticket).set()
+                            self._let_go(ticket)
                         case Free():
                             self._set_free()
             except OSError:
                 pass  # the conductor went away
         self._set_free()
+
+    def _let_go(self, ticket: int) -> None:
+        with self._lock:
+            turn = self._turns.pop(ticket, None)
+        if turn is not None:  # else `close` has come first
+            turn.set()
 
     def _set_free(self) -> None:
         with self._lock:

@@ -18,6 +18,7 @@ from omni_ipc.testbed.tasks import Task
 
 QUIET_ROUNDS = 150
 _STRETCH = 1.1  # how late, in relation to the spell, timers may fire in a quiet spell
+_RESOLUTION_S = 1e-9  # deadlines are sums of floats: what differs by less is due at one moment
 _UNSTRETCHED = 10  # rounds of a spell in which timers are on time
 
 
@@ -108,7 +109,8 @@ class Clock:
 
     def _release(self, waiting: list[Task]) -> list[int]:
         """Let those go on whose deadline has come, and return their indices."""
-        due = [task for task in waiting if task.deadline is not None and task.deadline <= self.now]
+        now = self.now + _RESOLUTION_S
+        due = [task for task in waiting if task.deadline is not None and task.deadline <= now]
         for task in due:
             task.ready = always
         return [task.index for task in due]

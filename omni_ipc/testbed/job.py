@@ -18,6 +18,7 @@ from omni_ipc.interrupts import as_ctrl_c
 from omni_ipc.testbed.explorer import conduct
 from omni_ipc.testbed.jobs import News, Order
 from omni_ipc.testbed.loading import load
+from omni_ipc.testbed.outside import go_on_watched
 from omni_ipc.testbed.tally import Progress
 
 
@@ -40,6 +41,7 @@ class _Mouth:
 
 def main() -> None:
     """Explore, and report; end quietly when the parent, by SIGTERM, asks for that."""
+    go_on_watched()
     try:
         signal.signal(signal.SIGTERM, as_ctrl_c)
         _explore(_Mouth())

@@ -27,7 +27,8 @@ from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.interrupts import postponed
 from omni_ipc.records import Report, Verdict
 from omni_ipc.testbed.options import Options
-from omni_ipc.testbed.strategies import can_be_shared
+from omni_ipc.testbed.strategies import STRATEGIES, can_be_shared
+from omni_ipc.testbed.strategies.sampler import Sampler
 from omni_ipc.testbed.tally import Progress
 
 _PATIENCE_S = 10.0  # a run ends before a job saves
@@ -201,6 +202,14 @@ class _Crew:
         )
 
 
+def _split(strategy: str, jobs: int) -> str:
+    """Say how a search was split, so that nobody takes jobs that sampled for a search that went faster."""
+    if jobs == 1:
+        return f"one job, because {strategy} is one process's work"
+    samples = isinstance(STRATEGIES[strategy](0), Sampler)
+    return f"{jobs} jobs" if samples else f"{jobs} jobs: one searched, {jobs - 1} sampled"
+
+
 def _is_final(job: _Job) -> bool:
     """Tell whether what a job has found is the answer of all."""
     if job.last.usage is not None or (job.process.poll() or 0) != 0:
@@ -221,7 +230,7 @@ def _merged(jobs: Sequence[_Job], options: Options) -> Report:
     reports = [job.last.report for job in jobs if job.last.report is not None]
     deciding = next((report for report in reports if report.verdict is not Verdict.BOUNDED), reports[0])
     signatures = {signature for job in jobs for signature in job.last.signatures}
-    split = f"{len(jobs)} jobs" if len(jobs) > 1 else f"one job, because {options.strategy} is one process's work"
+    split = _split(options.strategy, len(jobs))
     if deciding.verdict is Verdict.BOUNDED:
         reason = "; ".join(dict.fromkeys(report.reason for report in reports))
         traces = max(len(signatures), deciding.traces)

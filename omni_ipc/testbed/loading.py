@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -133,7 +134,7 @@ def _last_line(error: BaseException, path: Path) -> str:
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
+        if trace.tb_frame.f_code.co_filename == os.path.abspath(path):
             line = trace.tb_lineno
         trace = trace.tb_next
     return f"{path}:{line}" if line else str(path)

@@ -10,6 +10,7 @@ the main thread.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import signal
 import sys
@@ -33,6 +34,10 @@ from omni_ipc.testbed.watchdog import Watchdog
 from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 _ROOM = __name__.rpartition(".")[0]
+_CALL_TASKS = {f"{_ROOM}.{name}" for name in ("tasks", "standard.life", "standard.executor", "objects.future")} | {
+    f"{_ROOM}.loops.turning"
+}
+_RUNNERS = {threading.Thread.run.__code__, threading.Timer.run.__code__, asyncio.Handle._run.__code__}
 _IMPORTING = "<frozen importlib._bootstrap>"
 
 
@@ -133,9 +138,11 @@ class _Process:
     def close(self, guard: Guard) -> None:
         """Remove a guard; with the last one, the process becomes what it was."""
         if WORLD.guards == [guard]:
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # a second Ctrl-C would leave the rest
             while self._undo:
                 self._undo.pop()()
             self._replacements.clear()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         with self._lock:
             WORLD.guards.remove(guard)
 
@@ -207,8 +214,9 @@ def _is_installed(file: str) -> bool:
 
 
 def _user(frame: FrameType | None, *, deep: bool) -> FrameType | None:
-    """Return the caller of a primitive if it is code under test."""
-    while deep and frame is not None and is_stdlib(frame.f_code.co_filename):
+    """Return the caller of a primitive if it is code under test, or who runs a task for it: then it *is* the task."""
+    caller = frame
+    while frame is not None and (deep or frame.f_code in _RUNNERS) and is_stdlib(frame.f_code.co_filename):
         if frame.f_code.co_filename == _IMPORTING:
             return None  # what a module of the standard library sets up once, whoever imports it first
         if frame.f_globals.get("__name__") == "asyncio.runners":
@@ -216,6 +224,8 @@ def _user(frame: FrameType | None, *, deep: bool) -> FrameType | None:
         frame = frame.f_back
     if frame is None or is_stdlib(frame.f_code.co_filename) or is_trusted(frame.f_code.co_filename):
         return None
+    if frame.f_globals.get("__name__", "") in _CALL_TASKS:
+        return caller
     if frame.f_globals.get("__name__", "").startswith(_ROOM):  # a guard inside of another one's run
         return None
     return None if is_of_collector(frame) else frame
@@ -226,7 +236,7 @@ def _object(kernel: Kernel, primitive: Primitive, frame: FrameType) -> None:
         raise RunEnded
     kernel.stop(
         Inconclusive(
-            f"Task '{kernel.current.name}' used {primitive.title} at {locate(frame)}: "
+            f"Task '{kernel.current.name}' used {primitive.title} at {locate(frame) or 'its start'}: "
             f"it is not under control. {primitive.remedy}"
         )
     )

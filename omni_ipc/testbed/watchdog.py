@@ -1,4 +1,4 @@
-"""The watchdog: ends a step that blocks for real, by a signal that interrupts it."""
+"""The watchdog: ends a step that blocks for real, by a signal that interrupts it; what none does is the alarm's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from omni_ipc.errors import Inconclusive
+from omni_ipc.testbed.alarm import ALARM
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.standard.world import WORLD
 from omni_ipc.testbed.tasks import RunEnded
@@ -42,11 +43,13 @@ class Watchdog:
         self._handler = signal.signal(signal.SIGALRM, self._tick)
         delay, self._interval = signal.setitimer(signal.ITIMER_REAL, STALL_S / _LOOKS, STALL_S / _LOOKS)
         self._due = monotonic() + delay if delay > 0 else None
+        ALARM.set()
 
     def stop(self) -> None:
         """Give signal and timer back."""
         if self._handler is None:
             return
+        ALARM.switch_off()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, self._handler)
         if self._due is not None:
@@ -54,6 +57,7 @@ class Watchdog:
         self._handler = self._seen = None
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
+        ALARM.set()
         kernel = self._running()
         if self._due is not None and monotonic() >= self._due:
             self._due = monotonic() + self._interval if self._interval else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -78,3 +80,30 @@ def test_nothing_starts_after_leaving(tmp_path: Path) -> None:
         pass
     with pytest.raises(Inconclusive, match="was ended before this run began"):
         children.run(["true"], cwd=tmp_path, timeout_s=1)
+
+
+KILLED = """
+import sys, threading
+from pathlib import Path
+from omni_ipc.conformance.children import Children
+with Children() as children:
+    command = ["sh", "-c", "echo $$ > pid; exec sleep 600"]
+    thread = threading.Thread(target=lambda: children.run(command, cwd=Path(sys.argv[1]), timeout_s=600))
+    thread.start()
+    thread.join()
+"""
+
+
+def test_what_runs_ends_with_a_starter_that_is_killed(tmp_path: Path) -> None:
+    """SIGKILL lets nobody clean up: the kernel ends what was started."""
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)]) as starter:
+        pid = int(wait_for(tmp_path / "pid"))
+        assert alive(pid)
+        starter.kill()
+    wait_until_gone(pid)
+
+
+def test_a_command_that_cannot_be_started_is_told(tmp_path: Path) -> None:
+    """As `subprocess` tells it, though another program stands before the command."""
+    with Children() as children, pytest.raises(FileNotFoundError, match="no-such-command"):
+        children.run(["no-such-command"], cwd=tmp_path, timeout_s=1)

@@ -56,3 +56,22 @@ def test_an_error_inside_a_conducted_region_gives_back_the_lock_and_the_turn() -
     assert lock.acquire(blocking=False)
     rt.close()
     ours.close()
+
+
+def test_a_turn_that_comes_when_all_are_free_is_nobodys() -> None:
+    """The conductor may let a step go while the runtime leaves: that is no error, and the listener ends as usual."""
+    ours, theirs = socket.socketpair()
+    rt = ConductedRuntime(theirs, VOCABULARY)
+    taken: list[str] = []
+
+    def body() -> None:
+        with rt.region("Task.Step"):
+            taken.append("step")
+
+    task = rt.spawn(body, name="one")
+    assert b'"Arrive"' in ours.recv(4096)
+    ours.sendall(b'{"type":"Free"}\n{"type":"Go","ticket":0}\n')
+    task.join(timeout=10)
+    assert taken == ["step"]
+    rt.close()
+    ours.close()

@@ -28,10 +28,10 @@ def test_two_jobs_sample_what_one_samples() -> None:
 
 
 def test_two_jobs_search_and_sample_at_the_same_time() -> None:
-    """What the systematic one proves, all prove."""
+    """What the systematic one proves, all prove; and it is told that the others had no part in the proof."""
     report = explore(lost_update, jobs=2)
     assert (report.verdict, report.traces, report.outcomes) == (Verdict.HOLDS, 4, ("1", "2"))
-    assert report.reason == "all 4 orders of conflicting steps (in 2 jobs)"
+    assert report.reason == "all 4 orders of conflicting steps (in 2 jobs: one searched, 1 sampled)"
 
 
 def test_a_failure_of_one_job_ends_all_and_replays_here() -> None:
@@ -71,10 +71,11 @@ def vanishing(rt: ControlledRuntime) -> None:
     UNGUARDED[0](os.getpid(), 9)
 
 
-def test_a_job_that_dies_is_told() -> None:
-    """The exploration is inconclusive, and no process is left."""
-    with pytest.raises(Inconclusive, match=r"Job . of 2 has ended with status -9"):
+def test_a_job_that_dies_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    """How it died, and that the exploration is inconclusive; no process is left."""
+    with pytest.raises(Inconclusive, match=r"Job . of 2 has ended with status 3 .* what it said stands above"):
         explore(vanishing, jobs=2)
+    assert "The process that ran the scenario was ended by SIGKILL: nothing was concluded." in capfd.readouterr().err
 
 
 def test_a_job_starts_no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import gc
 import multiprocessing
@@ -103,6 +104,52 @@ def test_a_primitive_that_is_not_under_control_is_named(title: str, use: Callabl
     assert report.reason.startswith(f"Task 'worker' used {title}")
     assert " at test_uncontrolled.py:" in report.reason
     assert remedy in report.reason
+
+
+def run_in_a_pool() -> None:
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        pool.submit(os.fork)
+
+
+def run_in_a_thread(make: Callable[[], threading.Thread]) -> None:
+    thread = make()
+    thread.start()
+    thread.join()
+
+
+def run_in_a_loop() -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().call_soon(os.fork)
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def run_as_a_callback() -> None:
+    future: concurrent.futures.Future[int] = concurrent.futures.Future()
+    future.add_done_callback(os._exit)  # type: ignore[arg-type]
+    future.set_result(0)
+
+
+DIRECT: dict[str, tuple[str, Callable[..., object]]] = {
+    "a thread": ("os.fork()", lambda: run_in_a_thread(lambda: threading.Thread(target=os.fork))),
+    "a timer": ("os.fork()", lambda: run_in_a_thread(lambda: threading.Timer(1, os.fork))),
+    "chance": ("random.random()", lambda: run_in_a_thread(lambda: threading.Thread(target=random.random))),
+    "a pool": ("os.fork()", run_in_a_pool),
+    "a task": ("os.fork()", lambda rt: rt.spawn(os.fork, name="fork").join()),
+    "a loop": ("os.fork()", run_in_a_loop),
+    "a future": ("os._exit()", run_as_a_callback),
+}
+
+
+@pytest.mark.parametrize(("title", "scenario"), DIRECT.values(), ids=DIRECT)
+def test_a_primitive_is_named_though_no_line_of_the_scenario_calls_it(
+    title: str, scenario: Callable[[], object]
+) -> None:
+    """It is what a thread, a pool, a loop or a future was given to run: a fork would double the exploration."""
+    report = explore(scenario)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert f" used {title} at " in report.reason
 
 
 def test_code_that_catches_everything_does_not_hide_it() -> None:

@@ -7,7 +7,8 @@
 
 Callbacks of one loop run in the order in which they were made ready: asyncio promises it, so it is no choice. Choices
 are what other threads and loops do in between, which is before each callback, while the loop waits, and within
-callbacks at whatever else is under control.
+callbacks at whatever else is under control: also before a callback makes another one ready, if it has done anything
+before, because others may post in between.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from omni_ipc.testbed.loops.cancelling import CancellableTask
 from omni_ipc.testbed.loops.futures import LoopFuture, LoopTask, Owned
 from omni_ipc.testbed.loops.oracle import describe_context
 from omni_ipc.testbed.loops.registry import discard
-from omni_ipc.testbed.loops.subject import post
+from omni_ipc.testbed.loops.subject import post, queue
 from omni_ipc.testbed.loops.turning import TurningLoop
 from omni_ipc.testbed.loops.weak import WeakList
 from omni_ipc.testbed.operations import Operation, Reading, nothing
@@ -43,6 +44,7 @@ class ControlledLoop(TurningLoop):
         self._made: WeakList[asyncio.Future[Any]] = WeakList()  # tasks, and futures that failed
         self._asyncgens: WeakList[AsyncGenerator[Any, Any]] = WeakList()
         self._posting = post(self.subject)
+        self._queueing = queue(self.subject)
 
     def __del__(self) -> None:
         """Say nothing: what a run has not closed is closed at its end."""
@@ -71,6 +73,7 @@ class ControlledLoop(TurningLoop):
         kernel.writes |= subject.life | subject.queue
         super().close()
         self.timers.clear()
+        self.due.clear()
 
     def is_running(self) -> bool:
         self._look("is_running")
@@ -87,6 +90,8 @@ class ControlledLoop(TurningLoop):
         kernel = self.kernel
         if kernel.current is not self.home:
             self.intrude("call_soon")
+        elif (kernel.reads | kernel.writes) & ~self.subject.bit and len(kernel.living) > 1 and not kernel.over:
+            kernel.perform(self._queueing)  # others may post between what the step has done and this
         kernel.writes |= self.subject.queue
         if args and isinstance(args[0], Owned) and not self.in_timer and not asyncio.Future.cancelled(args[0]):
             kernel.writes |= self.subject.news  # a future is done, and somebody will be told
@@ -111,7 +116,7 @@ class ControlledLoop(TurningLoop):
             self.intrude("call_at")
         timer: asyncio.TimerHandle = super().call_at(when, callback, *args, context=context)
         self._scheduled.clear()
-        heapq.heappush(self.timers, (timer.when(), next(self.loops.numbers), timer))
+        heapq.heappush(self.timers, (timer.when(), next(self.loops.numbers), timer, self.kernel.clock.now))
         return timer
 
     def create_future(self) -> LoopFuture:
@@ -197,6 +202,7 @@ class ControlledLoop(TurningLoop):
         self._closed = True
         self._ready.clear()
         self.timers.clear()
+        self.due.clear()
 
     def _post(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
         self.kernel.writes |= self.subject.queue

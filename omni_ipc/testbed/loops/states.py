@@ -13,7 +13,7 @@ from omni_ipc.testbed.oracles.states import WHOLE
 
 
 def _of_loop(loop: Any) -> list[object]:
-    timers = [(when, timer) for when, _, timer in sorted(loop.timers)]
+    timers = [(when, timer) for when, _, timer, _ in sorted(loop.timers)] + [(0.0, timer) for timer in loop.due]
     rules = [loop._default_executor, loop._exception_handler, loop._task_factory]
     return [loop.home, loop.is_woken(), loop._stopping, loop._closed, list(loop._ready), timers, *rules]
 

@@ -26,6 +26,7 @@ class LoopSubject(Controlled):
     queues. Each callback writes it, so that what another task does there out of turn conflicts with all.
 
     Attributes:
+        due: the timers that have fired since the loop's last turn.
         queue: the end of the queue of ready callbacks; who appends writes it, who looks whether there are any reads it.
         life: whether the loop runs, and whether it is closed.
         news: written where a callback changes something for good, and does not only let time pass.
@@ -36,9 +37,9 @@ class LoopSubject(Controlled):
     def __init__(self, kernel: Kernel, loop: TurningLoop) -> None:
         super().__init__(kernel)
         self._loop = loop
-        parts = [Part(self, part) for part in ("queue", "life", "news")]
-        self.queue, self.life, self.news = (part.bit for part in parts)
-        kernel.plumbing |= self.bit | self.queue | self.life
+        parts = [Part(self, part) for part in ("queue", "life", "news", "due")]
+        self.queue, self.life, self.news, self.due = (part.bit for part in parts)
+        kernel.plumbing |= self.bit | self.queue | self.life | self.due
         if kernel.observer is not None:
             for part in (self, *parts):
                 kernel.observer.meet(part)
@@ -103,7 +104,7 @@ class Select(Operation):
 
     def __init__(self, subject: LoopSubject, is_woken: Callable[[], bool]) -> None:
         super().__init__("loop.select", subject, nothing, is_woken, nothing)
-        self.reads |= subject.queue
+        self.reads |= subject.queue | subject.due
         self._subject = subject
 
     def where(self) -> str | None:
@@ -115,4 +116,18 @@ def post(subject: LoopSubject) -> Operation:
     """Return the operation that makes a callback ready from another thread, as it should be done."""
     operation = Operation("loop.call_soon_threadsafe", subject, nothing)
     operation.reads, operation.writes = subject.life, subject.queue | subject.news
+    return operation
+
+
+def queue(subject: LoopSubject) -> Operation:
+    """Return the operation that makes a callback ready in the task that runs the loop."""
+    operation = Operation("loop.call_soon", subject, nothing)
+    operation.writes = subject.queue
+    return operation
+
+
+def fire(subject: LoopSubject) -> Operation:
+    """Return the operation that lets a timer fire apart from others that are due."""
+    operation = Operation("loop.fire", subject, nothing)
+    operation.writes = subject.due
     return operation

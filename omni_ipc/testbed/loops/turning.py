@@ -10,11 +10,12 @@ from collections import deque
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.refusals import LoopBase
 from omni_ipc.testbed.loops.registry import Loops
-from omni_ipc.testbed.loops.subject import LoopSubject, RunCallback, Select
+from omni_ipc.testbed.loops.subject import LoopSubject, RunCallback, Select, fire
 from omni_ipc.testbed.operations import Operation, never, nothing
 from omni_ipc.testbed.tasks import Task
 
 _BUSY = 100
+_MOST_APART = 4
 _MOMENT_S = 1e-9
 _RESOLUTION_S = 1e-9  # deadlines are sums of floats
 
@@ -28,7 +29,8 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
     Attributes:
         home: the task that runs it; None while nobody does.
         maker: the task that made it.
-        timers: by (time, number); those of the same time fire in the order in which they were set.
+        timers: by (time, number), with the handle and the moment at which it was set.
+        due: timers that have fired, and whose callbacks the next turn makes ready.
         in_timer: a timer runs, and not what it made ready.
     """
 
@@ -42,12 +44,14 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
         self.subject = LoopSubject(kernel, self)
         super().__init__()
         self.loops = Loops.of(kernel)
-        self.timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self.timers: list[tuple[float, int, asyncio.TimerHandle, float]] = []
+        self.due: list[asyncio.TimerHandle] = []
         self.in_timer = False
         self._woken = False
         self._busy = 0
         self._running = RunCallback(self.subject, self._ready)
         self._selecting = Select(self.subject, self.is_woken)
+        self._firing = fire(self.subject)
 
     def run_forever(self) -> None:
         self._check_closed()
@@ -128,15 +132,47 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
 
     def _collect_due(self) -> None:
         """Make those callbacks ready whose time has come."""
-        timers = self.timers
-        if not timers:
-            return
-        now = self.kernel.now() + _RESOLUTION_S
-        while timers and timers[0][0] <= now:
-            timer = heapq.heappop(timers)[2]
-            timer._scheduled = False  # type: ignore[attr-defined]
-            self._ready.append(timer)
+        self.kernel.reads |= self.subject.due
+        if self.timers:
+            now = self.kernel.now() + _RESOLUTION_S
+            found = []
+            while self.timers and self.timers[0][0] <= now:
+                _, _, timer, since = heapq.heappop(self.timers)
+                timer._scheduled = False  # type: ignore[attr-defined]
+                if not timer.cancelled():
+                    found.append((since, timer))
+            if len(found) > 1:
+                self._fire_apart(found)
+            else:
+                self.due += [timer for _, timer in found]
+        if self.due:
+            self._ready += self.due
+            self.due.clear()
             self.kernel.writes |= self.subject.queue
+
+    def _fire_apart(self, found: list[tuple[float, asyncio.TimerHandle]]) -> None:
+        """Let timers that are due at one moment fire in any order, and in one turn or several, as in real time.
+
+        Those that were set at one moment keep their order: the one set first is always due first. Each that fires by
+        itself makes four times as many schedules, so a crowd fires together.
+        """
+        kernel = self.kernel
+        for since in dict.fromkeys(since for since, _ in found):
+            timers = [timer for set_at, timer in found if set_at == since]
+            task = kernel.launch(f"timer {next(self.loops.timer_numbers)}", self._fire_in_turn, (timers,))
+            task.daemon = True
+            kernel.join(task)
+            kernel.plumbing |= task.bit
+
+    def _fire_in_turn(self, timers: list[asyncio.TimerHandle]) -> None:
+        size = 1
+        if len(timers) > _MOST_APART:
+            size = len(timers)
+            self.kernel.curtailed.add(f"over {_MOST_APART} timers that were set at one moment fired in one turn")
+        for first in range(0, len(timers), size):
+            self.kernel.perform(self._firing)
+            self.due += timers[first : first + size]
+            self._woken = True
 
     def _write_to_self(self) -> None:
         self._woken = True

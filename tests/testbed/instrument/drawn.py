@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 PRELUDE = """\
+import asyncio
 import dataclasses
 import queue
 import threading
@@ -97,7 +98,62 @@ THEMES: tuple[tuple[str, ...], ...] = (
     ("with full: items.append(7); full.notify()", "with full: see((full.wait(1), len(items)))", "items.clear()"),
     ("with room: box.x += 1", "see(box.x)", "time.sleep(1); see(box.x)", "threading.Thread(target=box.add).start()"),
 )
+_END = """\
+    seen = [*map(str, sorted(seen, key=str))]
+    return str(seen), box.x, str(items), str(table), str(names), count, n, Box.total, str(pair)
+"""
 SHAPES = ((1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1), (3, 1), (2, 1, 1))
+
+
+AWAITED: tuple[tuple[str, ...], ...] = (
+    ("await asyncio.sleep(0); see(box.x)", "box.x += await twice(box.x)", "box.x += 1", "await asyncio.sleep(1)"),
+    ("async with turn: box.x += await twice(1)", "async with turn: see(box.tell())", "items.append(await twice(2))"),
+    ("see(await asyncio.wait_for(inbox.get(), 1))", "inbox.put_nowait(box.x)", "see(inbox.qsize())", "box.add()"),
+    ("see(await asyncio.wait_for(gate.wait(), 1)); see(box.x)", "see(gate.is_set())", "box.x = 3; gate.set()"),
+    ("see(await asyncio.to_thread(box.tell))", "see([n async for n in count_to(2)])", "table['a'] += await twice(1)"),
+)
+"""What coroutines do."""
+CALLED: tuple[tuple[str, ...], ...] = (
+    ("loop.call_soon_threadsafe(box.add)", "see(box.x)", "box.x += 1", "loop.call_soon_threadsafe(gate.set)"),
+    ("loop.call_soon_threadsafe(inbox.put_nowait, box.x)", "box.x = 5", "see(len(items))", "items.append(8)"),
+    ("see(asyncio.run_coroutine_threadsafe(twice(box.x), loop).result(1))", "table['a'] += 1", "see(box.tell())"),
+)
+"""What threads beside the loop do."""
+TOGETHER = ((1, 1), (2, 1), (1, 2), (1, 1, 1), (2, 2))
+LOOP = """\
+    async def run():
+        loop, gate, inbox, turn = asyncio.get_running_loop(), asyncio.Event(), asyncio.Queue(), asyncio.Lock()
+
+        async def twice(number):
+            await asyncio.sleep(0)
+            return number * 2
+
+        async def count_to(most):
+            for number in range(most):
+                yield number + box.x
+                await asyncio.sleep(0)
+
+"""
+
+
+def draw_loop(seed: int) -> str:
+    """Draw a program of a loop with a task or two, and one thread beside it."""
+    chance = random.Random(seed)
+    awaited, called = chance.choice(AWAITED), chance.choice(CALLED)
+    *tasks, thread = chance.choice(TOGETHER)
+    bodies = [[chance.choice(awaited) for _ in range(size)] for size in tasks]
+    return "".join(_lines_of_loop(bodies, [chance.choice(called) for _ in range(thread)]))
+
+
+def _lines_of_loop(tasks: list[list[str]], thread: list[str]) -> Iterator[str]:
+    yield f"{PRELUDE}\n\ndef main():\n{WORLD}    seen = []\n\n{LOOP}"
+    for number, body in enumerate(tasks):
+        yield from _body(number, body, "        async def")
+    yield from _body(len(tasks), thread, "        def")
+    names = ", ".join(f"body{number}()" for number in range(len(tasks)))
+    yield f"        beside = threading.Thread(target=body{len(tasks)})\n        beside.start()\n"
+    yield f"        await asyncio.gather({names})\n        await asyncio.to_thread(beside.join)\n\n"
+    yield f"    asyncio.run(run())\n{_END}"
 
 
 def draw(seed: int) -> str:
@@ -122,20 +178,20 @@ def _lines(chance: random.Random, bodies: list[list[str]]) -> Iterator[str]:
     yield f"    body{len(others)}()\n"
     if chance.random() < 0.7:
         yield "    for thread in threads:\n        thread.join()\n"
-    yield "    seen = [*map(str, sorted(seen, key=str))]\n"
-    yield "    return str(seen), box.x, str(items), str(table), str(names), count, n, Box.total, str(pair)\n"
+    yield _END
 
 
-def _body(number: int, actions: list[str]) -> Iterator[str]:
-    yield f"    def body{number}():\n"
+def _body(number: int, actions: list[str], head: str = "    def") -> Iterator[str]:
+    inner = " " * (len(head) - len(head.lstrip()) + 4)
+    yield f"{head} body{number}():\n"
     if any(action.startswith("items += ") for action in actions):
-        yield "        nonlocal items\n"
-    yield f"        def see(what):\n            seen.append(({number}, str(what)))\n\n"
+        yield f"{inner}nonlocal items\n"
+    yield f"{inner}def see(what):\n{inner}    seen.append(({number}, str(what)))\n\n"
     for action in actions:
-        yield "        try:\n"
-        yield f"            {action}\n"
-        yield "        except (KeyError, IndexError, ValueError, queue.Empty, TimeoutError, RuntimeError) as error:\n"
-        yield "            see(type(error).__name__)\n"
+        yield f"{inner}try:\n"
+        yield f"{inner}    {action}\n"
+        yield f"{inner}except (KeyError, IndexError, ValueError, queue.Empty, TimeoutError, RuntimeError) as error:\n"
+        yield f"{inner}    see(type(error).__name__)\n"
 
 
 @contextmanager

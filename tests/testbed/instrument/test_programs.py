@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 
 from omni_ipc.testbed import STRATEGIES
 from omni_ipc.testbed.runner import Runner
+from tests.testbed.conftest import Tell
 from tests.testbed.instrument import hidden, unseen
-from tests.testbed.instrument.drawn import PRELUDE, draw, written
+from tests.testbed.instrument.drawn import PRELUDE, draw, draw_loop, written
 from tests.testbed.instrument.everywhere import Truth, sight
 
 CHUNKS = 5
@@ -66,20 +68,44 @@ def truth(source: str, name: str, seed: int) -> set[str]:
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_a_program_that_holds_hides_no_outcome(chunk: int, tmp_path: Path) -> None:
+def test_a_program_that_holds_hides_no_outcome(chunk: int, tmp_path: Path, tell_seeds: Tell) -> None:
     """Where all orders were run, schedules with points everywhere come to nothing else."""
-    assert compare(range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK), tmp_path) >= PER_CHUNK * 0.6
+    seeds = range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK)
+    compared = compare(seeds, tmp_path)
+    tell_seeds(seeds, compared)
+    assert compared >= PER_CHUNK * 0.6
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_many_programs_that_hold_hide_no_outcome(tmp_path: Path) -> None:
-    """The same over 1,500 further programs."""
+def test_many_programs_that_hold_hide_no_outcome(tmp_path: Path, tell_seeds: Tell) -> None:
+    """The same over 1,200 further programs."""
     first = CHUNKS * PER_CHUNK
-    assert compare(range(first, first + 1_500), tmp_path) >= 900
+    seeds = range(first, first + 1_200)
+    compared = compare(seeds, tmp_path)
+    tell_seeds(seeds, compared)
+    assert compared >= 720
 
 
-def compare(seeds: range, folder: Path) -> int:
+def test_a_loop_with_threads_beside_it_hides_no_outcome(tmp_path: Path, tell_seeds: Tell) -> None:
+    """The same of asyncio's tasks, and threads that post to their loop or share state with them."""
+    seeds = range(40)
+    compared = compare(seeds, tmp_path, draw_loop)
+    tell_seeds(seeds, compared)
+    assert compared >= 30
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_many_loops_with_threads_beside_them_hide_no_outcome(tmp_path: Path, tell_seeds: Tell) -> None:
+    """The same over 500 further programs."""
+    seeds = range(40, 540)
+    compared = compare(seeds, tmp_path, draw_loop)
+    tell_seeds(seeds, compared)
+    assert compared >= 375
+
+
+def compare(seeds: range, folder: Path, draw: Callable[[int], str] = draw) -> int:
     """Hold what the engine says of programs against the truth, and count those that are small enough."""
     compared = 0
     for seed in seeds:

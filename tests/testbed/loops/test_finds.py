@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -323,3 +324,126 @@ def test_turns_that_were_left_out_are_told() -> None:
     report = explore(scenario, runs=200, strategy="dpor")
     assert report.verdict is Verdict.BOUNDED
     assert "loops that were busy for 100 turns on end let all others go on first" in report.reason
+
+
+def test_a_thread_may_post_between_two_callbacks_that_one_step_makes_ready() -> None:
+    """It runs from its start on: before, between and behind them, and when the loop waits already, in 4 orders."""
+
+    def scenario() -> str:
+        seen: list[str] = []
+
+        async def main() -> None:
+            loop = asyncio.get_running_loop()
+            thread = threading.Thread(target=lambda: loop.call_soon_threadsafe(seen.append, "posted"))
+            thread.start()
+            loop.call_soon(seen.append, "one")
+            loop.call_soon(seen.append, "two")
+            await asyncio.sleep(1)
+            thread.join()
+
+        asyncio.run(main())
+        return " ".join(seen)
+
+    report = explore(scenario, strategy="dpor")
+    assert set(report.outcomes) == {"'posted one two'", "'one posted two'", "'one two posted'"}
+    assert report.traces == 4
+
+
+def test_a_timeout_races_with_what_comes_at_the_same_moment() -> None:
+    """Whichever was set first, the loop may run what the one does before the other one fires."""
+
+    async def main() -> str:
+        event = asyncio.Event()
+
+        async def set_later() -> None:
+            await asyncio.sleep(1)
+            event.set()
+
+        setter = asyncio.create_task(set_later())
+        await asyncio.sleep(0)
+        try:
+            await asyncio.wait_for(event.wait(), 1)
+        except TimeoutError:
+            return "timeout"
+        finally:
+            await setter
+        return "set"
+
+    report = explore(lambda: asyncio.run(main()), strategy="dpor")
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("'set'", "'timeout'"))
+
+
+@pytest.mark.parametrize(("naps", "nap"), [((1, 2), 3), ((0.1, 0.2), 0.3)])
+def test_timers_that_were_set_at_two_moments_fire_in_either_order(naps: tuple[float, float], nap: float) -> None:
+    """Both are due at one moment, up to the error of a sum of floats: which one is first is chance in real time."""
+
+    async def main() -> str:
+        woken: list[str] = []
+
+        async def nap_twice() -> None:
+            for seconds in naps:
+                await asyncio.sleep(seconds)
+            woken.append("twice")
+
+        async def nap_once() -> None:
+            await asyncio.sleep(nap)
+            woken.append("once")
+
+        await asyncio.gather(nap_twice(), nap_once())
+        return " ".join(woken)
+
+    report = explore(lambda: asyncio.run(main()), strategy="dpor")
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("'once twice'", "'twice once'"))
+    assert report.traces == 8
+
+
+@pytest.mark.parametrize(("sleepers", "traces"), [(1, 1), (2, 4), (3, 16), (4, 64)])
+def test_timers_that_were_set_at_one_moment_keep_their_order(sleepers: int, traces: int) -> None:
+    """Each may fire in the turn of the one before, or in a later one: before, while or after that one's task runs."""
+
+    async def main() -> str:
+        woken: list[str] = []
+
+        async def nap(number: int) -> None:
+            await asyncio.sleep(1)
+            woken.append(str(number))
+
+        await asyncio.gather(*(nap(number) for number in range(sleepers)))
+        return "".join(woken)
+
+    report = explore(lambda: asyncio.run(main()), strategy="dpor")
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, (repr("0123"[:sleepers]),))
+    assert report.traces == traces
+
+
+def test_a_crowd_of_timers_fires_in_one_turn_and_that_is_told() -> None:
+    """Not all was run, and so it does not hold: it holds within that bound."""
+
+    async def main() -> None:
+        await asyncio.gather(*(asyncio.sleep(1) for _ in range(10)))
+
+    report = explore(lambda: asyncio.run(main()), strategy="dpor")
+    assert (report.verdict, report.traces) == (Verdict.BOUNDED, 1)
+    assert "over 4 timers that were set at one moment fired in one turn" in report.reason
+
+
+def test_threads_whose_sleep_ends_at_one_moment_go_on_in_either_order() -> None:
+    """Up to the error of a sum of floats, which is no order of theirs."""
+
+    def scenario() -> str:
+        woken: list[str] = []
+
+        def nap(naps: tuple[float, ...], name: str) -> None:
+            for seconds in naps:
+                time.sleep(seconds)
+            woken.append(name)
+
+        threads = [threading.Thread(target=nap, args=args) for args in (((0.1, 0.2), "twice"), ((0.3,), "once"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return " ".join(woken)
+
+    report = explore(scenario, strategy="dpor")
+    assert (report.traces, report.outcomes) == (2, ("'once twice'", "'twice once'"))
