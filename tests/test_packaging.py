@@ -18,7 +18,7 @@ from tests.support.commands import ROOT, Command
 
 EVERYTHING_ELSE = (
     *("testbed", "scenarios", "conformance", "report", "workflows", "pytest_plugin"),
-    *("cli", "__main__.py", "explanations.py", "values.py"),
+    *("cli", "__main__.py", "explanations.py", "interrupts.py", "values.py"),
 )
 """What stands on the product."""
 
