@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from omni_ipc.testbed.strategies.base import Strategy
-from omni_ipc.testbed.strategies.lots import Lots
 from omni_ipc.testbed.strategies.novelty import Novelty
 
 RUNS = 2_000  # of a sampler, unless the caller says how many
+_RUNS_OF_A_SEED = 1 << 40
 
 
 class Sampler(Strategy):
@@ -30,14 +31,16 @@ class Sampler(Strategy):
         self.number = 0
         self.stride = 1
         self.novelty = Novelty()
-        self._lots = Lots(seed)
-        self._random = self._lots.of(0)
+        self._seed = seed
+        self._chance = random.Random(seed)
+        self._random = self._chance.random
+        self._reseed = super(random.Random, self._chance).seed  # which while a guard is open costs nothing more
         self._most: int | None = None
 
     def next_prefix(self) -> Sequence[int] | None:
         if self._most is not None and self.runs >= self._most:
             return None
-        self._random = self._lots.of(self.number)
+        self._reseed(self._seed * _RUNS_OF_A_SEED + self.number)
         self.number += self.stride
         self._begin()
         return ()
