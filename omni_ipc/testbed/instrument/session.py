@@ -115,9 +115,13 @@ class Instrumentation:
         if self._scenario is not None:
             kernel.starting = self._look
 
-    def end(self, kernel: Kernel) -> None:
-        """Follow it no more, and judge what was seen."""
-        self._races = self.world.judge.races(kernel, _TRACKER.end())
+    def end(self, kernel: Kernel, schedule: int) -> None:
+        """Follow it no more, and judge what was seen.
+
+        Args:
+            schedule: its number, the same for each run of it.
+        """
+        self._races = self.world.judge.races(kernel, schedule, _TRACKER.end())
 
     def refine(self) -> bool:
         """Make points of the races that the last run had, and tell whether there were any.

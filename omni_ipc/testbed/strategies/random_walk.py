@@ -13,4 +13,6 @@ class RandomWalk(Sampler):
     title = "a random walk"
 
     def choose(self, kernel: Kernel, enabled: list[Task]) -> Task:
+        if len(enabled) == 1:
+            return enabled[0]
         return enabled[int(self._random() * len(enabled))]
