@@ -29,9 +29,22 @@ class Kernel(Ending):
             self._announce_within(task, operation, operation.enabled)
         else:
             self._point(task, operation, operation.enabled)
-        self.reads |= operation.reads
+        if operation.reads:
+            self.reads |= operation.reads
         self.writes |= operation.writes
         return operation.execute()
+
+    def changes_within(self, bit: int) -> bool:
+        """Let a change that need not wait be a part of the step in progress, if a region is; else it is an operation.
+
+        Args:
+            bit: of what is changed.
+        """
+        task = self.current
+        if not task.atomic or task.index < 0 or self.observer is not None:
+            return False
+        self.writes |= bit
+        return True
 
     def perform_within(self, operation: Operation, timeout: float | None) -> Any:
         """Perform an operation, or let it expire if it is not enabled within ``timeout`` virtual seconds.

@@ -33,6 +33,9 @@ class ControlledRLock(ControlledLock):
     def _acquire_restore(self, depth: int) -> None:
         self.kernel.perform(Acquiring(self.acquiring, self, lambda: self.take_back(depth), self.is_free))
 
+    def __enter__(self) -> bool:
+        return bool(self.kernel.perform(Acquiring(self.acquiring, self, self.take, self.chance())))
+
     def chance(self) -> Callable[[], bool]:
         return always if self.is_held() else self.is_free
 
@@ -45,6 +48,8 @@ class ControlledRLock(ControlledLock):
         self._depth += 1
         self.owner = self.kernel.current
         return True
+
+    enter = take
 
     def give(self) -> None:
         if not self.is_held():
