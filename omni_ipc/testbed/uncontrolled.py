@@ -80,6 +80,7 @@ class _Process:
         self._lock = threading.Lock()
         self._undo: list[Undo] = []
         self._replacements: dict[int, Callable[..., Any]] = {}
+        self._made: dict[tuple[int, str], tuple[Any, Any]] = {}  # originals and replacements, for the next opening
         self._watchdog = Watchdog(running)
 
     def open(self, guard: Guard) -> None:
@@ -115,7 +116,7 @@ class _Process:
         """Replace also what code under test has bound by name."""
         modules = list(_modules_under_test(packages))
         replacements = {**self._replacements, **local.stand_ins(modules)}
-        self._undo += rebind(modules, scenario, replacements)
+        rebind(modules, scenario, replacements, self._undo)
         self._undo += local.tell_subclasses([module for module, _ in modules])
 
     def close(self, guard: Guard) -> None:
@@ -132,7 +133,10 @@ class _Process:
             return
         own = name in vars(owner)  # a class may have it from its base
         original = getattr(owner, name)
-        replacement = by(original)
+        known, replacement = self._made.get((id(owner), name), (None, None))
+        if known is not original:
+            replacement = by(original)
+            self._made[id(owner), name] = original, replacement
         if isinstance(owner, ModuleType):
             self._replacements.setdefault(id(original), replacement)
         setattr(owner, name, replacement)
