@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol, runtime_checkable
-
 import msgspec
 
 from omni_ipc.records import Access, Step, Switch, Why
@@ -22,14 +20,6 @@ from omni_ipc.testbed.locations import Column, Locations, bits_of
 from omni_ipc.testbed.operations import Subject
 from omni_ipc.testbed.strategies.default import default_choice
 from omni_ipc.testbed.tasks import Task
-
-
-@runtime_checkable
-class Showing(Protocol):
-    """A subject that can tell what it holds now."""
-
-    def shown(self) -> str:
-        """Return its state as a short text: "held by 'pump'", "[1, 2]"."""
 
 
 class Recorder:
@@ -127,8 +117,8 @@ class Recorder:
         with _looking_on(kernel):
             for bit in bits_of(touched):
                 subject: object = self._locations.subject(bit)
-                if isinstance(subject, Showing):
-                    values[bit] = subject.shown()
+                if (shown := getattr(subject, "shown", None)) is not None:  # what it holds now: "held by 'pump'"
+                    values[bit] = shown()
         return values
 
     def _passed(self, now: float) -> float | None:

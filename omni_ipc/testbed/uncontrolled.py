@@ -174,10 +174,15 @@ def _modules_under_test(packages: Collection[str]) -> Iterator[tuple[ModuleType,
     """Give modules that may be under test, and whether they are named, or written here, and not installed."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if name.partition(".")[0] in TRUSTED or file is None or not isinstance(module, ModuleType):
+        if file is None or _is_foundation(file) or name.partition(".")[0] in TRUSTED:
             continue
-        if not (is_stdlib(file) or is_ours(file)):
+        if isinstance(module, ModuleType):
             yield module, not _is_installed(file) or any(f"{name}.".startswith(f"{known}.") for known in packages)
+
+
+@functools.cache
+def _is_foundation(file: str) -> bool:
+    return is_stdlib(file) or is_ours(file)
 
 
 @functools.cache
