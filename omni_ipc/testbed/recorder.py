@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+
 import msgspec
 
 from omni_ipc.records import Access, Step, Switch, Why

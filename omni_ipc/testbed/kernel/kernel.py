@@ -136,7 +136,8 @@ class Kernel(Ending):
             self.end(cycle)
         chosen = self.next_task()
         if chosen is not task:
-            chosen.switch()
+            switch = chosen.switch
+            switch()
             if self.resumed is not None:
                 self.resumed(task)
 
@@ -175,8 +176,9 @@ class Kernel(Ending):
     def enabled(self) -> list[Task]:
         """Return the tasks that can go on, by index; lets time pass until there is one."""
         enabled = []
-        for task in self.living:  # not in a comprehension, which is a call more
-            if task.ready is always or task.ready():
+        for task in self.living:  # in no comprehension, which is a call more; nor are such attributes called at once
+            ready = task.ready
+            if ready is always or ready():
                 enabled.append(task)
         if not enabled:
             self._pass_time()

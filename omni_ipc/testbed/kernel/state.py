@@ -130,7 +130,7 @@ class RunState:
 
     def is_needed(self) -> bool:
         """Tell whether anybody lives without whose end the run does not end."""
-        for task in self.living:
+        for task in self.living:  # noqa: SIM110 - to make a generator costs more than the first look
             if not task.daemon:
                 return True
         return False

@@ -53,7 +53,7 @@ def thread_of(kernel: Kernel, task: Task) -> threading.Thread:
 
 
 def dress(kernel: Kernel, thread: threading.Thread, args: tuple[Any, ...], options: Mapping[str, Any]) -> bool:
-    """Do what ``Thread.__init__`` does, and tell whether it was done: of odd arguments, the class itself has to tell."""
+    """Do what ``Thread.__init__`` does, and tell whether it was done: the class itself tells of odd arguments."""
     if args or not _OPTIONS.issuperset(options):
         return False
     target, name, kwargs, daemon = map(options.get, ("target", "name", "kwargs", "daemon"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.operations import Operation, Reading
+from omni_ipc.testbed.operations import Reading
 from omni_ipc.testbed.standard.current import dress
 from omni_ipc.testbed.standard.life import Joining, Life, Starting, identify
 from omni_ipc.testbed.standard.world import WORLD, asks, running

@@ -164,7 +164,8 @@ class SourceDpor(Strategy):
             return
         else:
             able = 0
-        self._let_go(run, step, self._enabled[step] & ~able & ~self._considered(step))
+        if stopped := self._enabled[step] & ~able & ~self._taken[step]:
+            self._let_go(run, step, stopped & ~self._considered(step))
 
     def _let_go(self, run: Run, step: int, tasks: int) -> None:
         """Note that tasks are to be let go instead of the one that took a step."""
