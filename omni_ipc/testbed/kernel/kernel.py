@@ -34,17 +34,20 @@ class Kernel(Ending):
         self.writes |= operation.writes
         return operation.execute()
 
-    def changes_within(self, bit: int) -> bool:
-        """Let a change that need not wait be a part of the step in progress, if a region is; else it is an operation.
+    def changes_within(self, bit: int) -> Task | None:
+        """Let a change that need not wait be a part of the step in progress, and return whose, if a region is one.
 
         Args:
             bit: of what is changed.
+
+        Returns:
+            None if the change is to be an operation.
         """
         task = self.current
         if not task.atomic or task.index < 0 or self.observer is not None:
-            return False
+            return None
         self.writes |= bit
-        return True
+        return task
 
     def perform_within(self, operation: Operation, timeout: float | None) -> Any:
         """Perform an operation, or let it expire if it is not enabled within ``timeout`` virtual seconds.

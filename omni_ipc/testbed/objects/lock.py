@@ -47,14 +47,16 @@ class ControlledLock(Controlled):
         return bool(self.kernel.perform(Reading(f"{self.kind}.locked", self, lambda: self.owner is not None)))
 
     def __enter__(self) -> bool:
-        if self.owner is None and self.kernel.changes_within(self.bit):
-            return self.enter()
+        if self.owner is None and (task := self.kernel.changes_within(self.bit)) is not None:
+            self.owner = task
+            self.scoped = True
+            return True
         return self.kernel.perform(Entering(self))  # type: ignore[no-any-return]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        if self.kernel.changes_within(self.bit):
+        if self.kernel.changes_within(self.bit) is not None:
             self.give()
         else:
             self.kernel.perform(Releasing(self))
