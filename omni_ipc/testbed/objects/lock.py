@@ -56,8 +56,8 @@ class ControlledLock(Controlled):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        if self.kernel.changes_within(self.bit) is not None:
-            self.give()
+        if self.owner is not None and self.kernel.changes_within(self.bit) is not None:
+            self.owner = None
         else:
             self.kernel.perform(Releasing(self))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from _thread import RLock
 from collections.abc import Callable
+from types import TracebackType
 
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.objects.lock import Acquiring, ControlledLock
+from omni_ipc.testbed.objects.lock import Acquiring, ControlledLock, Releasing
 from omni_ipc.testbed.operations import Operation, always
 
 
@@ -35,6 +36,11 @@ class ControlledRLock(ControlledLock):
 
     def __enter__(self) -> bool:
         return bool(self.kernel.perform(Acquiring(self.acquiring, self, self.take, self.chance())))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.kernel.perform(Releasing(self))
 
     def chance(self) -> Callable[[], bool]:
         return always if self.is_held() else self.is_free
