@@ -35,6 +35,8 @@ _BRIEF = _Brief()
 
 def in_full(value: object) -> str:
     """Write a value as it writes itself, but without addresses; say so if it cannot."""
+    if value is None:  # as most often
+        return "None"
     try:
         return _ADDRESS.sub(r"\1", repr(value))
     except (Exception, RunEnded) as error:

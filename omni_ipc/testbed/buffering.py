@@ -145,6 +145,9 @@ class BufferingKernel(FaultingKernel):
             self.fence()
         return super().perform_within(operation, timeout)
 
+    def changes_within(self, bit: int) -> Task | None:
+        return None  # as each operation, it may have to wait for stores, or be a fence
+
     def next_task(self) -> Task:
         caller = self.current
         while isinstance(chosen := super().next_task(), Drain):

@@ -44,6 +44,9 @@ def find_cycle(task: Task) -> Failure | None:
     A task that waits for a plain lock of its own is no cycle yet, nor is one of locks that were taken by ``acquire()``:
     another task may release them.
     """
+    holder = _holder(task)
+    if holder is None or _holder(holder) is None:
+        return None  # as most often: a chain is put together only if it has links
     chain = _chain(task, certain=True)
     if len(chain) < 3 or chain[-1] is not task:
         return None

@@ -15,35 +15,20 @@ def signature(run: Run) -> int:
 
     Steps that touched nothing do not count: a wait that one run has and another has not leaves no other trace.
 
-    Each step has a level: one more than the highest of the earlier steps that it conflicts with, or that its own task
-    took. The levels of the steps of each task determine the order of all that conflict (Foata's normal form).
+    Of each object there is a history: who wrote it one after another, and who read it between two writes, in any order.
+    What a task does is determined by what it finds, so where all histories are the same, all that conflicts is.
     """
-    task_level: dict[int, int] = {}
-    read_level: dict[int, int] = {}
-    write_level: dict[int, int] = {}
-    form = []
+    keys = run.keys
+    written: dict[int, int] = {}  # by bit, a number for its history up to the last write
+    read: dict[int, int] = {}  # and for the reads since
     for index, reads, writes in zip(run.order, run.reads[1:], run.writes[1:], strict=False):
-        touched = bits_of(reads | writes)
-        if not touched:
-            continue
-        task = run.keys[index]
-        level = task_level.get(task, 0)
-        for bit in touched:
-            if (written := write_level.get(bit, 0)) > level:
-                level = written
-        changed = bits_of(writes)
-        for bit in changed:
-            if (read := read_level.get(bit, 0)) > level:
-                level = read
-        level += 1
-        task_level[task] = level
-        for bit in bits_of(reads):
-            if read_level.get(bit, 0) < level:
-                read_level[bit] = level
-        for bit in changed:
-            write_level[bit] = level
-        form.append((level, task))
-    return hash(tuple(sorted(form)))
+        if writes:
+            for bit in bits_of(writes):
+                written[bit] = hash((written.get(bit, 0), read.pop(bit, 0), keys[index]))
+        if reads:
+            for bit in bits_of(reads):
+                read[bit] = read.get(bit, 0) + keys[index]
+    return hash((frozenset(written.items()), frozenset(read.items())))
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -57,23 +42,29 @@ def bits_of(mask: int) -> tuple[int, ...]:
     return tuple(bits)
 
 
+def schedule_number(order: Sequence[int], reads: Sequence[int], writes: Sequence[int]) -> int:
+    """Return a number that two runs share if the same tasks took the same steps in the same order.
+
+    Args:
+        order, reads, writes: as of a `Run`.
+    """
+    return hash((tuple(order), tuple(reads), tuple(writes)))
+
+
 class Repeats:
     """Schedules that were seen before: what samples meets the few schedules of a small scenario again and again."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
 
-    def meet(self, order: Sequence[int], reads: Sequence[int], writes: Sequence[int]) -> bool:
-        """Take note of a run, and tell whether there was the same one before, as far as that is remembered.
-
-        Args:
-            order, reads, writes: as of a `Run`.
-        """
+    def meet(self, schedule: int) -> bool:
+        """Take note of a run by its number, and tell whether it was there before, as far as that is remembered."""
+        if schedule in self._seen:
+            return True
         if len(self._seen) >= _MOST_REMEMBERED:
             self._seen.clear()
-        before = len(self._seen)
-        self._seen.add(hash((tuple(order), tuple(reads), tuple(writes))))
-        return len(self._seen) == before
+        self._seen.add(schedule)
+        return False
 
     def clear(self) -> None:
         """Forget them all."""

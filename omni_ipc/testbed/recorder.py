@@ -11,7 +11,6 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
-from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -28,14 +27,6 @@ from omni_ipc.testbed.operations import Subject
 from omni_ipc.testbed.strategies.default import default_choice
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.where import product_frame
-
-
-@runtime_checkable
-class Showing(Protocol):
-    """A subject that can tell what it holds now."""
-
-    def shown(self) -> str:
-        """Return its state as a short text: "held by 'pump'", "[1, 2]"."""
 
 
 class Recorder:
@@ -140,8 +131,8 @@ class Recorder:
         with _looking_on(kernel):
             for bit in bits_of(touched):
                 subject: object = self._locations.subject(bit)
-                if isinstance(subject, Showing):
-                    values[bit] = subject.shown()
+                if (shown := getattr(subject, "shown", None)) is not None:  # what it holds now: "held by 'pump'"
+                    values[bit] = shown()
         return values
 
     def _call(self, subject: Subject | None, user: Task) -> None:

@@ -16,6 +16,7 @@ from omni_ipc.testbed.faults.kernel import Fault, FaultingKernel
 from omni_ipc.testbed.identity import DISTINCTIONS, Identities
 from omni_ipc.testbed.instrument.session import Instrumentation
 from omni_ipc.testbed.kernel import Chooser, Kernel
+from omni_ipc.testbed.orders import schedule_number
 from omni_ipc.testbed.recorder import Recorder
 from omni_ipc.testbed.runtime import ControlledRuntime
 from omni_ipc.testbed.sharing import Sharing
@@ -137,11 +138,12 @@ class Runner:
         self._guard.kernel = None
         if isinstance(kernel, FaultingKernel):
             self._met |= kernel.met
+        order, schedule = kernel.order[: kernel.depth], None
         if self.instrumentation is not None:
-            self.instrumentation.end(kernel)
+            schedule = schedule_number(order, kernel.read_log, kernel.write_log)
+            self.instrumentation.end(kernel, schedule)
         if kernel.escape is not None:
             raise kernel.escape
-        order = kernel.order[: kernel.depth]
         return Run(
             order=order,
             keys=[task.key for task in kernel.tasks],
@@ -150,6 +152,7 @@ class Runner:
             value=kernel.tasks[0].value,
             failure=kernel.failure,
             pruned=kernel.pruned,
+            schedule=schedule,
             quiet_since=kernel.clock.quiet_since if kernel.clock.is_quiet else kernel.depth,
             curtailed=frozenset(kernel.curtailed),
             births=kernel.births,

@@ -93,8 +93,9 @@ class ControlledRuntime:
             kernel.starting(fn, *args)
 
         def launch() -> Task:
-            if any(task.name == name for task in kernel.living):
-                raise ValueError(f"A task named '{name}' is alive. Give each living task a name of its own.")
+            for task in kernel.living:
+                if task.name == name:
+                    raise ValueError(f"A task named '{name}' is alive. Give each living task a name of its own.")
             return kernel.launch(name, fn, args, group)
 
         return ControlledTask(kernel, kernel.perform(Operation("task.spawn", None, launch, extra={"task": name})))

@@ -154,7 +154,7 @@ def _kind(value: object) -> str:
 
 
 def _code(fn: object) -> CodeType | None:
-    while isinstance(fn, MethodType | functools.partial):
+    while isinstance(fn, (MethodType, functools.partial)):
         fn = fn.__func__ if isinstance(fn, MethodType) else fn.func
     return fn.__code__ if isinstance(fn, FunctionType) else None
 

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from omni_ipc.testbed.brief import in_full
-from omni_ipc.testbed.orders import Repeats, signature
+from omni_ipc.testbed.orders import Repeats, schedule_number, signature
 from omni_ipc.testbed.strategies.base import Run, Strategy
 
 
@@ -76,8 +76,10 @@ class Tally:
         """Count a run, and tell whether it was known to be new: a whole one, of a new order of conflicting steps."""
         self.schedules += 1
         self.steps += len(run.order)
-        self.curtailed |= run.curtailed
-        self.most_tasks = max(self.most_tasks, len(run.births))
+        if run.curtailed:
+            self.curtailed |= run.curtailed
+        if len(run.births) > self.most_tasks:
+            self.most_tasks = len(run.births)
         if run.pruned:
             return False
         self._whole += 1
@@ -85,7 +87,10 @@ class Tally:
             self.outcomes.add(in_full(run.value))
         if strategy.distinct:
             return True
-        if self._repeats.meet(run.order, run.reads, run.writes):
+        schedule = run.schedule
+        if schedule is None:
+            schedule = schedule_number(run.order, run.reads, run.writes)
+        if self._repeats.meet(schedule):
             return False
         before = len(self.signatures)
         self.signatures.add(signature(run))

@@ -95,6 +95,7 @@ class _Process:
         self._lock = threading.Lock()
         self._undo: list[Undo] = []
         self._replacements: dict[int, Callable[..., Any]] = {}
+        self._made: dict[tuple[int, str], tuple[Any, Any]] = {}  # originals and replacements, for the next opening
         self._watchdog = Watchdog(running)
         self._interrupted = False
 
@@ -132,7 +133,7 @@ class _Process:
         """Replace also what code under test has bound by name."""
         modules = list(_modules_under_test(packages))
         replacements = {**self._replacements, **local.stand_ins(modules)}
-        self._undo += rebind(modules, scenario, replacements)
+        rebind(modules, scenario, replacements, self._undo)
         self._undo += local.tell_subclasses([module for module, _ in modules])
 
     def close(self, guard: Guard) -> None:
@@ -151,7 +152,10 @@ class _Process:
             return
         own = name in vars(owner)  # a class may have it from its base
         original = getattr(owner, name)
-        replacement = by(original)
+        known, replacement = self._made.get((id(owner), name), (None, None))
+        if known is not original:
+            replacement = by(original)
+            self._made[id(owner), name] = original, replacement
         if isinstance(owner, ModuleType):
             self._replacements.setdefault(id(original), replacement)
         setattr(owner, name, replacement)
@@ -202,10 +206,15 @@ def _modules_under_test(packages: Collection[str]) -> Iterator[tuple[ModuleType,
     """Give modules that may be under test, and whether they are named, or written here, and not installed."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if name.partition(".")[0] in TRUSTED or file is None or not isinstance(module, ModuleType):
+        if file is None or _is_foundation(file) or name.partition(".")[0] in TRUSTED:
             continue
-        if not (is_stdlib(file) or is_ours(file)):
+        if isinstance(module, ModuleType):
             yield module, not _is_installed(file) or any(f"{name}.".startswith(f"{known}.") for known in packages)
+
+
+@functools.cache
+def _is_foundation(file: str) -> bool:
+    return is_stdlib(file) or is_ours(file)
 
 
 @functools.cache

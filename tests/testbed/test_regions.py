@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from omni_ipc.errors import UsageError
+from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed import ControlledRuntime, Stepper, explore
+from omni_ipc.testbed.runner import Runner
+from omni_ipc.testbed.strategies.default import DefaultOrder
 from tests.testbed.kernels import Counter, and_join, together
 
 
@@ -169,3 +172,43 @@ def test_pending_tells_what_a_task_will_do_next() -> None:
         assert rt.pending("worker") == ("Work", {"part": 1})
         stepper.take("worker")
         assert rt.pending("worker") is None
+
+
+@pytest.mark.parametrize("memory", [MemoryOrder.SC, MemoryOrder.TSO])
+def test_a_lock_within_a_region_counts_the_same_whether_somebody_looks_on_or_not(memory: MemoryOrder) -> None:
+    """While nobody does, it takes a shorter way; a step still writes the lock, and another one waits for it."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        lock, words = rt.lock(), rt.words(memoryview(bytearray(8)))
+
+        def add() -> None:
+            with rt.region("Add"), lock:
+                words.store(0, words.load(0) + 1)
+
+        def hold() -> None:
+            with lock:
+                rt.sleep(0)
+
+        and_join(rt, add, add, hold)
+        assert words.load(0) == 2
+
+    with Runner(scenario, memory=memory) as runner:
+        unseen = runner.run(DefaultOrder())
+        seen = runner.record(unseen.order)
+    assert (unseen.order, unseen.reads, unseen.writes) == (seen.order, seen.reads, seen.writes)
+    assert unseen.failure is None
+    lock = seen.writes[-1] | seen.writes[-2]
+    assert sum(bool(writes & lock) for writes in unseen.writes) >= 3
+
+
+def test_a_lock_that_is_not_held_cannot_be_left_within_a_region() -> None:
+    """As it is elsewhere: it tells in the words of the original."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        lock = rt.lock()
+        with rt.region("Step"), lock:
+            lock.release()
+
+    report = explore(scenario)
+    assert report.failure is not None
+    assert report.failure.message == "RuntimeError: release unlocked lock"

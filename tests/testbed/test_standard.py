@@ -325,6 +325,40 @@ def test_a_low_level_thread_is_a_task() -> None:
     assert outcomes(scenario) == {"'item'"}
 
 
+class Watchful(threading.Thread):
+    """A thread that sees what is assigned to it."""
+
+    def __init__(self) -> None:
+        self.__dict__["assigned"] = set[str]()
+        super().__init__(target=int, args=("7",))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self.assigned.add(name)
+        super().__setattr__(name, value)
+
+
+def test_a_thread_has_what_its_class_gives_it() -> None:
+    """It is made in a shorter way than its class makes it, unless the class of the user looks on."""
+    real = vars(Thread(target=int)).keys(), Watchful().assigned
+
+    def scenario() -> object:
+        plain, named, odd = Thread(target=int), Thread(None, int, "odd"), Watchful()
+        assert (vars(plain).keys(), odd.assigned) == real
+        plain.daemon = True
+        child = Thread(name="child", kwargs={})
+        for thread in (plain, named, odd, child):
+            thread.start()
+        for thread in (plain, named, odd, child):
+            thread.join()
+        with pytest.raises(AssertionError, match="group"):
+            Thread(group=1)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="unexpected keyword argument 'oops'"):
+            Thread(oops=1)  # type: ignore[call-arg]
+        return plain.name, named.name, odd.name, child.name, plain.daemon, child.daemon
+
+    assert outcomes(scenario) == {"('Thread-1 (int)', 'odd', 'Thread-2 (int)', 'child', True, False)"}
+
+
 def test_futures_and_their_callbacks_race() -> None:
     """A future may be cancelled before or after its worker begins."""
 

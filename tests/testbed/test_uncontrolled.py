@@ -30,6 +30,7 @@ from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.testbed import ControlledRuntime, Stepper, explore, watchdog
 from omni_ipc.testbed.primitives import PRIMITIVES as KNOWN
+from omni_ipc.testbed.uncontrolled import Guard
 from tests.support.commands import Command
 
 SOCKET = socket.socket(socket.AF_UNIX)
@@ -211,6 +212,23 @@ class Bound:
 
 def taken_by_default(clock: Callable[[], float] = time.process_time) -> float:
     return clock()
+
+
+def test_a_primitive_that_was_exchanged_between_two_explorations_is_the_one_that_others_get(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What stands in for primitives is kept for the next exploration, and made anew for another original."""
+    with Guard():
+        assert time.process_time() > 0
+
+    def mine() -> float:
+        return -7.0
+
+    monkeypatch.setattr(time, "process_time", mine)
+    with Guard():
+        assert time.process_time is not mine
+        assert time.process_time() == -7.0
+    assert time.process_time is mine
 
 
 def test_a_name_that_was_bound_before_is_told_where_it_is_used() -> None:

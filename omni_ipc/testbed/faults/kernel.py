@@ -157,7 +157,7 @@ class FaultingKernel(Kernel):
             self.current, self.last = caller, last
             chosen.act()
             self.current = caller
-            if all(task.daemon for task in self.living):
+            if not self.is_needed():
                 return self._finish()
         self.reads |= chosen.life
         return chosen

@@ -45,9 +45,13 @@ class Judge:
         self._done: dict[tuple[int, type], _Done | None] = {}
         self._harmless = Repeats()
 
-    def races(self, kernel: Kernel, stretches: Sequence[Stretch]) -> set[int]:
-        """Return the sites of accesses that nothing orders, in a run that is over; where all are points, none is."""
-        if self._harmless.meet(kernel.order[: kernel.depth], kernel.read_log, kernel.write_log):
+    def races(self, kernel: Kernel, schedule: int, stretches: Sequence[Stretch]) -> set[int]:
+        """Return the sites of accesses that nothing orders, in a run that is over; where all are points, none is.
+
+        Args:
+            schedule: the number of the run's schedule: what comes again is not judged again.
+        """
+        if self._harmless.meet(schedule):
             return set()
         found = self._judge(kernel, stretches)
         if found:

@@ -121,10 +121,14 @@ class Instrumentation:
         if self._scenario is not None:
             kernel.starting = self._look
 
-    def end(self, kernel: Kernel) -> None:
-        """Follow it no more, and judge what was seen."""
+    def end(self, kernel: Kernel, schedule: int) -> None:
+        """Follow it no more, and judge what was seen.
+
+        Args:
+            schedule: its number, the same for each run of it.
+        """
         stretches, unseen = _TRACKER.end()
-        self._races = self.world.judge.races(kernel, stretches)
+        self._races = self.world.judge.races(kernel, schedule, stretches)
         self.unseen |= unseen
 
     def refine(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
@@ -65,7 +66,7 @@ class World:
             names.bare(owner, lasting=True)
 
     def _rewrite(self, subjects: Sequence[Subject], functions: Sequence[FunctionType]) -> None:
-        written = frozenset().union(*(written_on_modules(ast.parse(subject.source)) for subject in subjects))
+        written = frozenset().union(*(_written(subject.source) for subject in subjects))
         for subject in subjects:
             codes = rewrite(subject.source, subject.name, subject.file, written)
             own = [function for function in functions if function.__code__.co_filename == subject.file]
@@ -115,3 +116,9 @@ class World:
                 site = SITES[number]
                 name = f"{kind.__module__}.{kind.__qualname__}.{use.by.__name__}"
                 yield use.by, f"{name}, called at {site.module}:{site.line} in {site.qualname}"
+
+
+@functools.lru_cache(maxsize=256)
+def _written(source: str) -> frozenset[str]:
+    """Name what a module assigns on others; the same source is parsed once in a process."""
+    return written_on_modules(ast.parse(source))

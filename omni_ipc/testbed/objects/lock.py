@@ -47,12 +47,19 @@ class ControlledLock(Controlled):
         return bool(self.kernel.perform(Reading(f"{self.kind}.locked", self, lambda: self.owner is not None)))
 
     def __enter__(self) -> bool:
+        if self.owner is None and (task := self.kernel.changes_within(self.bit)) is not None:
+            self.owner = task
+            self.scoped = True
+            return True
         return self.kernel.perform(Entering(self))  # type: ignore[no-any-return]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        self.kernel.perform(Releasing(self))
+        if self.owner is not None and self.kernel.changes_within(self.bit) is not None:
+            self.owner = None
+        else:
+            self.kernel.perform(Releasing(self))
 
     def is_free(self) -> bool:
         """Tell whether nobody holds the lock."""
@@ -80,7 +87,7 @@ class ControlledLock(Controlled):
 
     def enter(self) -> bool:
         """Take the free lock for a ``with`` of the current task, without a point."""
-        self.take()
+        self.owner = self.kernel.current
         self.scoped = True
         return True
 
@@ -139,16 +146,21 @@ class Entering(Acquiring):
 
     __slots__ = ()
 
-    expire = staticmethod(unlimited)  # in the class, as below, because locks are taken all the time
+    subject: ControlledLock
+    action = ControlledLock.acquiring  # in the class, as below, because locks are taken all the time
+    expire = staticmethod(unlimited)
     extra = None
+    reads = 0
 
     def __init__(self, lock: ControlledLock) -> None:
-        self.action = lock.acquiring
         self.subject = lock
-        self.execute = lock.enter
-        self.enabled = lock.chance()
-        self.reads = 0
         self.writes = lock.bit
+
+    def enabled(self) -> bool:
+        return self.subject.owner is None
+
+    def execute(self) -> bool:
+        return self.subject.enter()
 
 
 class Releasing(Operation):
@@ -156,16 +168,22 @@ class Releasing(Operation):
 
     __slots__ = ()
 
+    subject: ControlledLock
     enabled = staticmethod(always)
     expire = staticmethod(unlimited)
     extra = None
+    reads = 0
 
     def __init__(self, lock: ControlledLock) -> None:
-        self.action = lock.releasing
         self.subject = lock
-        self.execute = lock.give
-        self.reads = 0
         self.writes = lock.bit
+
+    @property
+    def action(self) -> str:  # type: ignore[override]
+        return self.subject.releasing
+
+    def execute(self) -> None:
+        self.subject.give()
 
 
 def _missed() -> bool:

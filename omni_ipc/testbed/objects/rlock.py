@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from _thread import RLock
 from collections.abc import Callable
+from types import TracebackType
 
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.objects.lock import Acquiring, ControlledLock
+from omni_ipc.testbed.objects.lock import Acquiring, ControlledLock, Releasing
 from omni_ipc.testbed.operations import Operation, always
 
 
@@ -33,6 +34,14 @@ class ControlledRLock(ControlledLock):
     def _acquire_restore(self, depth: int) -> None:
         self.kernel.perform(Acquiring(self.acquiring, self, lambda: self.take_back(depth), self.is_free))
 
+    def __enter__(self) -> bool:
+        return bool(self.kernel.perform(Acquiring(self.acquiring, self, self.take, self.chance())))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.kernel.perform(Releasing(self))
+
     def chance(self) -> Callable[[], bool]:
         return always if self.is_held() else self.is_free
 
@@ -45,6 +54,8 @@ class ControlledRLock(ControlledLock):
         self._depth += 1
         self.owner = self.kernel.current
         return True
+
+    enter = take
 
     def give(self) -> None:
         if not self.is_held():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Mapping
+from typing import Any
 
 from omni_ipc.testbed.identity import COUNTED_THREADS
 from omni_ipc.testbed.kernel import Kernel
@@ -11,7 +14,8 @@ from omni_ipc.testbed.standard.life import Life, census, identify
 from omni_ipc.testbed.tasks import Task
 
 _FRESH = dict(vars(threading.Thread(name="fresh", daemon=False)))
-"""What a thread holds that was just made: to make one for the main task of each run costs ten times as much."""
+"""What a thread holds that was just made: to have its class make it costs several times as much."""
+_OPTIONS = frozenset({"target", "name", "args", "kwargs", "daemon"})
 
 
 def identify_current(kernel: Kernel) -> int:
@@ -46,6 +50,28 @@ def thread_of(kernel: Kernel, task: Task) -> threading.Thread:
         task.thread = thread
     result: threading.Thread = task.thread
     return result
+
+
+def dress(kernel: Kernel, thread: threading.Thread, args: tuple[Any, ...], options: Mapping[str, Any]) -> bool:
+    """Do what ``Thread.__init__`` does, and tell whether it was done: the class itself tells of odd arguments."""
+    if args or not _OPTIONS.issuperset(options):
+        return False
+    target, name, kwargs, daemon = map(options.get, ("target", "name", "kwargs", "daemon"))
+    if name:
+        name = str(name)
+    else:
+        name = name_new(kernel, "Thread-%d")
+        if target is not None and hasattr(target, "__name__"):
+            name = f"{name} ({target.__name__})"
+    if daemon is None:
+        maker = kernel.current
+        daemon = maker.daemon if maker.thread is None else maker.thread.daemon
+    members = thread.__dict__
+    members.update(_FRESH)
+    members["_target"], members["_name"], members["_daemonic"] = target, name, daemon
+    members["_args"], members["_kwargs"] = options.get("args", ()), {} if kwargs is None else kwargs
+    members["_stderr"], members["_started"] = sys.stderr, Life(kernel, thread)
+    return True
 
 
 def name_new(kernel: Kernel, template: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from omni_ipc.records import Field
 from omni_ipc.testbed.identity import COUNTED_THREADS
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.operations import Operation, Owning, always, nothing, unlimited
 from omni_ipc.testbed.standard.world import WORLD
 from omni_ipc.testbed.tasks import RunEnded, Task
 
@@ -73,6 +74,49 @@ class Life:
 
     def holder(self) -> Task | None:
         return self.task
+
+
+class Starting(Operation):
+    """The start of a thread."""
+
+    __slots__ = ()
+
+    subject: Life
+    action = "thread.start"
+    enabled = staticmethod(always)  # in the class, as below, because threads are started and joined in each run
+    expire = staticmethod(unlimited)
+    extra = None
+    reads = 0
+
+    def __init__(self, life: Life) -> None:
+        self.subject = life
+        self.writes = life.bit
+
+    def execute(self) -> None:
+        launch(self.subject.kernel, self.subject)
+
+
+class Joining(Owning):
+    """A wait for the end of a thread."""
+
+    __slots__ = ("_task",)
+
+    subject: Life
+    action = "thread.join"
+    expire = staticmethod(nothing)
+    extra = None
+    reads = 0
+
+    def __init__(self, life: Life, task: Task) -> None:
+        self.subject = life
+        self.writes = life.bit | task.bit
+        self._task = task
+
+    def enabled(self) -> bool:
+        return self._task.ended
+
+    def execute(self) -> None:
+        self.subject.kernel.join(self._task)
 
 
 def identify(task: Task) -> int:

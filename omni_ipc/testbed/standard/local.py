@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import repeat
+from operator import is_
 from types import ModuleType
 from typing import Any
 
@@ -65,18 +67,20 @@ def stand_ins(modules: Iterable[tuple[ModuleType, bool]]) -> dict[int, Any]:
     """
     found: dict[int, Any] = {}
     for module, deep in modules:
-        for value in _held(module, deep):
-            if type(value) is _REAL:
-                found[id(value)] = made = ControlledLocal()
-                object.__setattr__(made, "_nobodys", dict(vars(value)))
+        for names in _held(module, deep):
+            if any(map(is_, map(type, names.values()), repeat(_REAL))):
+                for value in names.values():
+                    if type(value) is _REAL:
+                        found[id(value)] = made = ControlledLocal()
+                        object.__setattr__(made, "_nobodys", dict(vars(value)))
     return found
 
 
-def _held(module: ModuleType, deep: bool) -> Iterator[Any]:
-    yield from vars(module).values()
+def _held(module: ModuleType, deep: bool) -> Iterator[Mapping[str, Any]]:
+    yield vars(module)
     for value in vars(module).values() if deep else ():
         if isinstance(value, type) and value.__module__ == module.__name__:
-            yield from vars(value).values()
+            yield vars(value)
 
 
 def tell_subclasses(modules: Iterable[ModuleType]) -> Iterator[Callable[[], object]]:

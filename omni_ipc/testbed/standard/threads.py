@@ -13,8 +13,9 @@ from typing import Any
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.operations import Operation, Owning, Reading, nothing
-from omni_ipc.testbed.standard.life import Life, identify, launch
+from omni_ipc.testbed.operations import Reading
+from omni_ipc.testbed.standard.current import dress
+from omni_ipc.testbed.standard.life import Joining, Life, Starting, identify
 from omni_ipc.testbed.standard.world import WORLD, asks, running
 from omni_ipc.testbed.where import locate
 
@@ -49,6 +50,8 @@ def initialize(original: Method) -> Method:
         kernel = WORLD.maker()
         if kernel is None or not asks(sys._getframe(1)):
             return original(self, *args, **options)  # type: ignore[no-any-return]
+        if type(self).__setattr__ is object.__setattr__ and kernel is running() and dress(kernel, self, args, options):
+            return None
         event = threading.Event
         threading.Event = functools.partial(Life, kernel, self)  # type: ignore[misc,assignment]  # its life, not an event
         try:
@@ -67,8 +70,7 @@ def start(original: Method) -> Method:
         life = _life(self)
         if life is None:
             return original(self)  # type: ignore[no-any-return]
-        kernel = life.kernel
-        kernel.perform(Operation("thread.start", life, lambda: launch(kernel, life)))
+        life.kernel.perform(Starting(life))
         return None
 
     return start
@@ -81,7 +83,7 @@ def start_new(kernel: Kernel, function: Any, args: Any, options: Any = None, /) 
     thread = threading.Thread(target=function, args=args, kwargs=options or {}, daemon=True)
     life = Life(kernel, thread)
     thread._started = life  # type: ignore[attr-defined]
-    kernel.perform(Operation("thread.start", life, lambda: launch(kernel, life)))
+    kernel.perform(Starting(life))
     return life.kernel.tasks[-1].index + 1
 
 
@@ -96,10 +98,7 @@ def join(original: Method) -> Method:
             raise RuntimeError("cannot join thread before it is started")
         if life.task is life.kernel.current:
             raise RuntimeError("cannot join current thread")
-        kernel, task = life.kernel, life.task
-        ending = Owning("thread.join", life, lambda: kernel.join(task), life.has_ended, nothing)
-        ending.writes |= task.bit
-        kernel.perform_within(ending, timeout)
+        life.kernel.perform_within(Joining(life, life.task), timeout)
         return None
 
     return join

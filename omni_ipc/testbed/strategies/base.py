@@ -25,6 +25,7 @@ class Run(msgspec.Struct, frozen=True):
         births: by index of a task, the step in which it began; -1 is before the first one.
         jumps: numbers of steps that had been taken when time passed.
         waiting: operations that were announced and not performed: the task's index, what they read and write.
+        schedule: a number that all runs of the same schedule share, if it was asked for.
         curtailed: bounds that left out some of its continuations, in words.
         steps: the same as ``order`` in words, if the run was recorded.
         pending: what living tasks, by index, had announced at the end, if the run was recorded.
@@ -38,6 +39,7 @@ class Run(msgspec.Struct, frozen=True):
     failure: Failure | None
     pruned: bool
     quiet_since: int
+    schedule: int | None = None
     steps: tuple[Step, ...] = ()
     pending: tuple[tuple[int, Step], ...] = ()
     curtailed: frozenset[str] = frozenset()

@@ -65,19 +65,21 @@ class SourceDpor(Strategy):
         if self._last is None:
             return ()
         order, reads, writes = self._last
-        while self._todo:
-            depth = len(self._todo) - 1
-            if todo := self._todo[depth]:
-                self._sleep[depth].append((order[depth], reads[depth + 1], writes[depth + 1]))
-                chosen = todo & -todo
-                self._todo[depth] ^= chosen
-                self._taken[depth] |= chosen
-                self._may_wait.pop()
-                self._shared, self._next = depth, chosen.bit_length() - 1
-                return order[:depth]
-            for level in (self._enabled, self._taken, self._todo, self._sleep, self._may_wait):
-                level.pop()
-        return None
+        depth = len(self._todo) - 1
+        while depth >= 0 and not self._todo[depth]:
+            depth -= 1
+        for level in (self._enabled, self._taken, self._todo, self._sleep):
+            del level[depth + 1 :]
+        del self._may_wait[max(depth, 0) :]
+        if depth < 0:
+            return None
+        todo = self._todo[depth]
+        self._sleep[depth].append((order[depth], reads[depth + 1], writes[depth + 1]))
+        chosen = todo & -todo
+        self._todo[depth] ^= chosen
+        self._taken[depth] |= chosen
+        self._shared, self._next = depth, chosen.bit_length() - 1
+        return order[:depth]
 
     def choose(self, kernel: Kernel, enabled: list[Task]) -> Task | None:
         if self._next >= 0:
@@ -86,7 +88,7 @@ class SourceDpor(Strategy):
             mask = 0
             for task in enabled:
                 mask |= 1 << task.index
-            sleep = still_asleep(self._sleep[-1], kernel) if self._sleep else []
+            sleep = still_asleep(self._sleep[-1], kernel) if self._sleep and self._sleep[-1] else []
             if sleep and not (enabled := awake(enabled, sleep)):
                 return None
             chosen = default_choice(kernel, enabled)
@@ -164,7 +166,8 @@ class SourceDpor(Strategy):
             return
         else:
             able = 0
-        self._let_go(run, step, self._enabled[step] & ~able & ~self._considered(step))
+        if stopped := self._enabled[step] & ~able & ~self._taken[step]:
+            self._let_go(run, step, stopped & ~self._considered(step))
 
     def _let_go(self, run: Run, step: int, tasks: int) -> None:
         """Note that tasks are to be let go instead of the one that took a step."""
