@@ -15,7 +15,6 @@ from omni_ipc.testbed.operations import nothing
 from omni_ipc.testbed.oracles.fairness import FIRST_LOOK, Recurrence
 from omni_ipc.testbed.tasks import Group, Pool, Task
 
-
 THE_END = "the end"
 """Daemon threads go on until a scenario ends: each of their steps may come before the end, or not at all."""
 
