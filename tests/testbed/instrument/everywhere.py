@@ -41,8 +41,11 @@ class Everywhere(ast.NodeTransformer):
 
     def _function(self, node: Any) -> ast.AST:
         before, self._inside = self._inside, True
-        start = ast.copy_location(ast.Expr(ast.Call(ast.Name(POINT, ast.Load()), [], [])), node.body[0])
-        node.body = [start, *(self.visit(statement) for statement in node.body)]
+        first = ast.copy_location(ast.Expr(ast.Call(ast.Name(POINT, ast.Load()), [], [])), node.body[0])
+        start = (
+            [] if node.name.startswith("__") else [first]
+        )  # who prints an object in the middle of its print sees "..."
+        node.body = [*start, *(self.visit(statement) for statement in node.body)]
         self._inside = before
         return node
 

@@ -1,4 +1,4 @@
-"""What cannot be seen is told with its line, and what only looks like it holds."""
+"""What cannot be seen is told with its line; good uses of the same means hold."""
 
 from __future__ import annotations
 
@@ -189,6 +189,19 @@ def main():
 """,
         "[1]",
     ),
+    "a cache that is only hit": (
+        """
+import functools
+@functools.cache
+def f(x): return [x]
+def main():
+    f(1); out = []
+    def a(): out.append(f(1))
+    run(a, a)
+    return out[0] is out[1]
+""",
+        "True",
+    ),
     "a wrapper of its own thread": (
         """
 from collections import ChainMap
@@ -265,7 +278,7 @@ def test_what_cannot_be_seen_is_told_with_its_line(body: str, told: str, tmp_pat
 
 
 @pytest.mark.parametrize(("body", "outcome"), _HOLDS.values(), ids=_HOLDS.keys())
-def test_what_only_looks_like_it_holds(body: str, outcome: str, tmp_path: Path) -> None:
+def test_good_uses_of_the_same_hold(body: str, outcome: str, tmp_path: Path) -> None:
     """The same means, used well: nothing is told, and all orders come to the same."""
     report = _explored(body, tmp_path)
     assert (report.verdict, report.outcomes) == (Verdict.HOLDS, (outcome,)), report.reason

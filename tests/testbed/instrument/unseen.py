@@ -351,15 +351,6 @@ def main():
     def a(): out.append(c.f(1))
     run(a,a); return out[0] is out[1]
 """,
-    "lru_hits": """
-import functools
-@functools.cache
-def f(x): return [x]
-def main():
-    f(1); out = []
-    def a(): out.append(f(1))
-    run(a,a); return out[0] is out[1]
-""",
     "lru_clear": """
 import functools
 @functools.cache
