@@ -12,6 +12,7 @@
     ├── Timeout           (TimeoutError)  expected under load: retry, or wait longer
     ├── FormatError       (ValueError)    bytes disagree with the format: names the path inside them
     ├── ShutdownError                     the engine is going away: do not retry
+    ├── Aborted                           you, or another caller, no longer wanted it
     ├── Inconclusive                      the question could not be answered: neither yes nor no
     └── InternalError                     our bug: please report it
 
@@ -99,6 +100,10 @@ class FormatError(OmniError, ValueError):
 
 class ShutdownError(OmniError):
     """The engine is shutting down, or has shut down; the work was not done."""
+
+
+class Aborted(OmniError):
+    """The request was aborted, or its stream was closed; its output is gone."""
 
 
 class Inconclusive(OmniError):
