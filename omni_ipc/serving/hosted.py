@@ -19,10 +19,11 @@ from omni_ipc.device.api import Device, open_device
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.seam.native import NativeRuntime
-from omni_ipc.serving.host import (
-    DOORBELLS,
-    LANES,
+from omni_ipc.serving.messages import Request
+from omni_ipc.serving.spec import (
+    ENGINE_SLAB,
     MESSAGE_BYTES,
+    SEGMENTS,
     SEND_TIMEOUT_S,
     SLAB,
     Answer,
@@ -31,19 +32,17 @@ from omni_ipc.serving.host import (
     Refused,
     WorkerSpec,
 )
-from omni_ipc.serving.messages import Request
 from omni_ipc.serving.worker import Worker
 from omni_ipc.transport import liveness, wire
 from omni_ipc.transport.bell import Bell, open_doorbell
 from omni_ipc.transport.channel import LaneSender, PortReceiver
 from omni_ipc.transport.lane import Lane
+from omni_ipc.transport.lease import SlabReader
 from omni_ipc.transport.memory import Segment
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.slab import Slab
 from omni_ipc.transport.writer import LaneWriter
-
-SEGMENTS = (*LANES, *DOORBELLS, SLAB)
 
 ENGINE_GONE = 3
 """Exit status of a host whose engine has ended without stopping it."""
@@ -125,10 +124,11 @@ def _runtime(spec: WorkerSpec, descriptors: Sequence[int]) -> Runtime:
 
 
 def _build(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment], device: Device) -> Worker:
-    requests, replies, outputs, engine_bell, worker_bell, large = segments
+    requests, replies, outputs, engine_bell, worker_bell, large, inputs = segments
+    leases = SlabReader(rt=rt, buffer=inputs.view, name=ENGINE_SLAB, reader=spec.rank)
     port = Port(
         rt=rt,
-        lanes=[LaneReader(Lane(rt=rt, buffer=requests.view, name="requests"))],
+        lanes=[LaneReader(Lane(rt=rt, buffer=requests.view, name="requests"), slab=leases)],
         doorbell=open_doorbell(rt=rt, buffer=worker_bell.view),
     )
     bell = open_doorbell(rt=rt, buffer=engine_bell.view)

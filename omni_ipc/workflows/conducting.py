@@ -15,7 +15,8 @@ from omni_ipc.scenarios import Launch, OutputsLost, Parts, Scenario
 from omni_ipc.scenarios.world import WorkerLink
 from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.conducted import ConductedRuntime
-from omni_ipc.serving.host import WorkerHost, WorkerSpec
+from omni_ipc.serving.host import WorkerHost
+from omni_ipc.serving.spec import WorkerSpec
 from omni_ipc.workflows.conductor import Conducted, Conductor
 
 PATIENCE_S = 2.0

@@ -14,8 +14,9 @@ import pytest
 
 from omni_ipc.errors import OmniError, PeerDied, PeerFailed, ShutdownError
 from omni_ipc.serving.executor import Executor
-from omni_ipc.serving.host import WorkerHost, WorkerSpec
+from omni_ipc.serving.host import WorkerHost
 from omni_ipc.serving.messages import Execute
+from omni_ipc.serving.spec import WorkerSpec
 from omni_ipc.transport import liveness
 from tests.support.executors import executor_over
 from tests.support.lanes import ROOT, RT

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from omni_ipc.serving.config import ServingConfig
 from omni_ipc.serving.executor import Executor
-from omni_ipc.serving.host import HostedWorker
+from omni_ipc.serving.host import HostedWorkers
 from omni_ipc.serving.outputs import OutputTable
 from tests.support.lanes import RT
 
 
-def executor_over(worker: HostedWorker) -> Executor:
+def executor_over(worker: HostedWorkers) -> Executor:
     """Start an executor whose waits are far longer than any answer takes."""
     executor = Executor(
         rt=RT,

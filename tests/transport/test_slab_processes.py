@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from omni_ipc.scenarios.pipelines import is_output_of
-from omni_ipc.serving.host import WorkerHost, WorkerSpec
+from omni_ipc.serving.host import WorkerHost
+from omni_ipc.serving.spec import WorkerSpec
 from omni_ipc.transport.geometry import SlotClass
 from tests.support.executors import executor_over
 from tests.support.lanes import RT
