@@ -20,7 +20,7 @@ from omni_ipc.seam.api import Future, Runtime, Task
 from omni_ipc.seam.futures import fail, resolve
 from omni_ipc.serving.dispatcher import Computing, Dispatcher, StepDispatcher
 from omni_ipc.serving.engine_config import EngineConfig
-from omni_ipc.serving.relay import OutputStreams
+from omni_ipc.serving.output_streams import OutputStreams
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import RequestOutput
 from omni_ipc.serving.scheduler import Outputs, Scheduler
