@@ -80,7 +80,7 @@ class EngineCore:
         kind = StepDispatcher if config.step_execution else Dispatcher
         self._dispatcher = kind(executor=executor, scheduler=self._scheduler, look_s=config.poll_s)
         self._stopping = rt.lock()
-        self._goodbye: bool | None = None  # of the executor, once it was shut down; guarded by _stopping
+        self._goodbye: bool | None = None  # once it was shut down; guarded by _stopping
         executor.on_failure(self._scheduler.close)
         executor.start()
         self._dispatching: Task = rt.spawn(self._dispatcher.run, name="dispatcher")
@@ -180,10 +180,14 @@ class EngineCore:
         self._scheduler.close(ShutdownError("The engine is shutting down. Start a new one for further work."))
         with self._stopping:
             if self._goodbye is None:
-                self._dispatching.join(self._config.shutdown_timeout_s)  # its batch may still be computed
-                self._goodbye = self._executor.shutdown()
-                self._dispatching.join()
+                self._goodbye = self._stop()
             return self._goodbye
+
+    def _stop(self) -> bool:
+        self._dispatching.join(self._config.shutdown_timeout_s)  # its batch may still be computed
+        goodbye = self._executor.shutdown()
+        self._dispatching.join()
+        return goodbye
 
     async def aclose(self) -> None:
         """Shut down, while the event loop goes on."""

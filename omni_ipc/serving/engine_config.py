@@ -10,19 +10,21 @@ class EngineConfig(ServingConfig, frozen=True, kw_only=True):
     """Bounds of every wait, and how much is done at once.
 
     Args:
+        workers: processes, one a rank; all compute every batch, and rank 0 answers.
+        device: of each worker, in torch's words, with "{rank}" for its rank: "cpu", "cuda:{rank}".
         max_batch: requests that are computed together, at most.
         max_waiting: requests that may wait for their turn, at most; what comes beyond is refused at the call.
-        devices: of the workers, one a rank, in torch's words: "cpu", "cuda:0".
+        start_timeout_s: how long a worker may take to start, and to build its pipeline.
     """
 
+    workers: int = 1
+    device: str = "cpu"
     max_batch: int = 32
     max_waiting: int = 1024
-    devices: tuple[str, ...] = ("cpu",)
+    start_timeout_s: float = 60.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("max_batch", "max_waiting"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)} lets no request through. Give 1 or more.")
-        if not self.devices:
-            raise UsageError('devices=() makes an engine of zero workers. Give one device a worker: ("cpu",).')
+        for name in ("workers", "max_batch", "max_waiting"):
+            if (value := getattr(self, name)) < 1:
+                raise UsageError(f"{name}={value} lets no request through. Give 1 or more.")

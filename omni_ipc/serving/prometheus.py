@@ -6,16 +6,13 @@ prometheus_client.REGISTRY.register(EngineCollector(engine))
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.serving.statistics import Statistics
 
-try:
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-    from prometheus_client.registry import Collector
-except ImportError:
-    raise EnvironmentMissing("Metrics for Prometheus need its client.", "pip install 'omni-ipc[prometheus]'") from None
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
 
 
 class Counting(Protocol):
@@ -24,30 +21,42 @@ class Counting(Protocol):
     def statistics(self) -> Statistics: ...
 
 
-class EngineCollector(Collector):
+class EngineCollector:
     """Reads the statistics whenever Prometheus asks.
 
     Args:
         prefix: of the names of the metrics; give each engine of a registry its own.
+
+    Raises:
+        EnvironmentMissing: the client library is not installed.
     """
 
     def __init__(self, engine: Counting, *, prefix: str = "omni_ipc") -> None:
+        try:
+            from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+        except ImportError:
+            raise EnvironmentMissing(
+                "Metrics for Prometheus need its client, which is not installed here.",
+                "pip install 'omni-ipc[prometheus]'",
+            ) from None
+        self._counter = CounterMetricFamily
+        self._gauge = GaugeMetricFamily
         self._engine = engine
         self._prefix = prefix
 
     def collect(self) -> Iterator[Metric]:
         """Give all metrics, as they are now."""
         statistics = self._engine.statistics()
-        outcomes = CounterMetricFamily(
+        ended = self._counter(
             f"{self._prefix}_requests_ended", "Requests that have ended, by outcome.", labels=["outcome"]
         )
         for outcome, count in statistics.ended.items():
-            outcomes.add_metric([outcome.value], count)
-        yield outcomes
+            ended.add_metric([outcome.value], count)
+        yield ended
         for name, what, value in _COUNTERS:
-            yield CounterMetricFamily(f"{self._prefix}_{name}", what, value=value(statistics))
+            yield self._counter(f"{self._prefix}_{name}", what, value=value(statistics))
         for name, what, value in _GAUGES:
-            yield GaugeMetricFamily(f"{self._prefix}_{name}", what, value=value(statistics))
+            yield self._gauge(f"{self._prefix}_{name}", what, value=value(statistics))
 
 
 _Value = Callable[[Statistics], float]

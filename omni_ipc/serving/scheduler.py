@@ -90,6 +90,7 @@ class Scheduler:
             OmniError: the scheduler is closed; the error says why.
         """
         with self._rt.region("Engine.Admit", self._guard, request=request.id):
+            self._end_deserted()
             if self._closed is not None:
                 raise self._closed
             if len(self._waiting) >= self._max_waiting:
@@ -179,6 +180,7 @@ class Scheduler:
     def close(self, error: OmniError) -> None:
         """Admit nothing more, and end what waits; what is being computed, or was, is left to its consumer."""
         with self._rt.region("Engine.Close", self._guard):
+            self._end_deserted()
             self._closed = self._closed or error
             for admission in [*self._waiting.values()]:
                 self._end(admission, error)
