@@ -15,11 +15,12 @@ from collections.abc import Sequence
 
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Receiver, Sender
-from omni_ipc.serving.messages import Reply, Request
+from omni_ipc.serving.messages import Command, Reply
 from omni_ipc.serving.spec import DOORBELLS, ENGINE_SLAB, LANES, SEND_TIMEOUT_S, SLAB
 from omni_ipc.transport.bell import create_doorbell
 from omni_ipc.transport.channel import LaneSender, PortReceiver
 from omni_ipc.transport.geometry import Geometry, SlotClass
+from omni_ipc.transport.guests import Outlet
 from omni_ipc.transport.lane import Lane, lane_bytes
 from omni_ipc.transport.layout import DOORBELL_BYTES
 from omni_ipc.transport.lease import SlabReader
@@ -32,6 +33,9 @@ from omni_ipc.transport.writer import LaneWriter
 INPUT_CLASSES = tuple(SlotClass(1 << power, min(16, max(2, (64 << 20) >> power))) for power in range(17, 32))
 """Of the engine's slab: 128 KiB to 2 GiB, so that the input of a request finds a slot whatever the number of ranks."""
 
+GUESTS = 4
+"""Processes that outputs may be handed on to, at a time."""
+
 
 class Lanes:
     """One engine's lanes to and from its workers; a context manager that unmaps them.
@@ -43,7 +47,7 @@ class Lanes:
         slab_classes: of the slab that each worker's outputs come in.
     """
 
-    requests: Sender[Request]
+    requests: Sender[Command]
     results: Receiver[Reply]
 
     def __init__(self, rt: Runtime, *, ranks: int, ring_bytes: int, slab_classes: Sequence[SlotClass]) -> None:
@@ -54,10 +58,11 @@ class Lanes:
             self._doorbell = create_doorbell(rt=rt, buffer=self._bell.view)
             self._inputs = self._slab(ENGINE_SLAB, Geometry(INPUT_CLASSES, readers=ranks))
             self._of_ranks: list[list[Segment]] = []
+            self._leases: list[SlabReader] = []
             writers: list[LaneWriter] = []
             readers: list[LaneReader] = []
             for rank in range(ranks):
-                writer, ends = self._lay(rank, lane_bytes(ring_bytes), Geometry(slab_classes))
+                writer, ends = self._lay(rank, lane_bytes(ring_bytes), Geometry(slab_classes, guests=GUESTS))
                 writers.append(writer)
                 readers += ends
             inputs = Slab(rt=rt, buffer=self._inputs.view, name=ENGINE_SLAB, prepare=self._inputs.reserve)
@@ -69,6 +74,10 @@ class Lanes:
         """Give the descriptors of `SEGMENTS` for one worker."""
         requests, replies, outputs, bell, slab = self._of_ranks[rank]
         return [segment.fd for segment in (requests, replies, outputs, self._bell, bell, slab, self._inputs)]
+
+    def outlet(self, rank: int) -> Outlet:
+        """Give what it takes to hand the outputs of a worker on to another process."""
+        return Outlet(self._leases[rank], self._of_ranks[rank][-1].fd)
 
     def close(self) -> None:
         """Unmap everything; what outputs still look at stays until they go. Idempotent."""
@@ -86,6 +95,7 @@ class Lanes:
         )
         theirs = create_doorbell(rt=self._rt, buffer=memory[3].view)
         leases = SlabReader(rt=self._rt, buffer=memory[4].view, name=names[4])
+        self._leases.append(leases)
         writer = LaneWriter(requests, doorbell=theirs, slab_reader=rank)
         return writer, [LaneReader(lane, slab=leases) for lane in answers]
 

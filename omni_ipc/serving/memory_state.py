@@ -50,7 +50,7 @@ class MemoryState:
 
         Raises:
             UsageError: there is no such level, or the pipeline cannot sleep now, or never can.
-            Timeout: outputs are still in flight; nothing was given back.
+            StillInFlight: outputs are; nothing was given back.
         """
         if level not in LEVELS:
             raise UsageError(f"There is no level {level!r} of sleep. Give 1 (weights stay on the host) or 2 (dropped).")
@@ -63,7 +63,7 @@ class MemoryState:
         """Take device memory again; nothing is done if the pipeline is awake.
 
         Raises:
-            Timeout: see `sleep`.
+            StillInFlight: see `sleep`.
         """
         if self._level or self._broken:
             self._change("wake()", 0, lambda pipeline: pipeline.wake())

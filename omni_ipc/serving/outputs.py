@@ -1,75 +1,102 @@
 """The output table: the only place that knows which outputs are awaited, cached or not yet split.
 
-    dispatcher ─ expect_rpc, expect_batch ─┐
-    pump ─ settle_rpc, deliver, take_split ┼─► OutputTable ─► futures
-    consumer ─ wait, drop ─────────────────┘
+    dispatcher ─ mint, expect_rpc, expect_batch ─┐
+    pump ─ settle_rpc, deliver, take_split ──────┼─► OutputTable ─► futures
+    consumer ─ wait, drop ───────────────────────┘
 
 Arrival and registration may come in either order. Each pair meets in one critical section, and whoever comes second
-completes the work: `wait` takes what `deliver` cached, `expect_batch` splits what `take_split` had to hold.
+completes the work: `wait` takes what `deliver` cached, `expect_batch` splits what `take_split` had to hold, and what
+arrives behind a `drop` goes nowhere.
+
+An output is *open* from `mint` on, and *settled* once it was delivered, dropped, or has failed: see ledger.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from omni_ipc.errors import OmniError, PeerFailed, UsageError
+from omni_ipc.errors import Aborted, OmniError, PeerFailed, UsageError
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.seam.futures import fail, resolve
-
-
-class Pending(msgspec.Struct, frozen=True):
-    """What the table holds: ids, in order of their arrival."""
-
-    waiting: tuple[str, ...]  # awaited by a consumer, not here yet
-    cached: tuple[str, ...]  # here, not yet asked for
-    unsplit: tuple[str, ...]  # batches that are here without their split map
-    rpcs: tuple[int, ...]  # calls without an answer
-
-    def __str__(self) -> str:
-        held = msgspec.structs.asdict(self).items()
-        return ", ".join(f"{name} {len(ids)}{f' [{_first(ids)}]' if ids else ''}" for name, ids in held)
+from omni_ipc.serving.ids import Minted
+from omni_ipc.serving.ledger import Ledger
+from omni_ipc.serving.pending import Pending, Tally
+from omni_ipc.serving.waves import Wave
 
 
 class OutputTable:
     """Futures of awaited outputs, outputs without a taker, and split maps; every method is one region.
 
     Futures are settled inside the critical section; a done-callback must not call the table.
+
+    Args:
+        epoch: the incarnation of the engine. Ids and answers of another one are none of this table's.
     """
 
-    def __init__(self, *, rt: Runtime) -> None:
+    def __init__(self, *, rt: Runtime, epoch: int = 1) -> None:
         self._rt = rt
+        self._epoch = epoch
         self._lock = rt.lock()
-        # All guarded by _lock. An output id is in at most one of _waiting and _cached.
-        self._rpcs: dict[int, Future[Any]] = {}
+        # All guarded by _lock.
+        self._ledger = Ledger(epoch)
+        # An output id is in at most one of _waiting and _cached, and is open.
         self._waiting: dict[str, Future[Any]] = {}
         self._cached: dict[str, Any] = {}
         # A batch id is in at most one of _splits (map first) and _unsplit (output first).
         self._splits: dict[str, tuple[str, ...]] = {}
         self._unsplit: dict[str, Any] = {}
+        self._rpcs: dict[int, Wave] = {}
+        self._tally = Tally()
         self._closed: OmniError | None = None
         rt.watch(self, self._lock, name="OutputTable")
 
-    def expect_rpc(self, rpc: int) -> Future[Any]:
-        """Register a call before it is sent, so that its answer finds it.
+    def mint(self) -> Minted:
+        """Make the id of one request's output.
+
+        Raises:
+            OmniError: the table is closed; the error says why.
+        """
+        with self._rt.region("Dispatcher.Mint", self._lock):
+            self._raise_if_closed()
+            return self._ledger.mint()
+
+    def mint_batch(self, requests: int) -> Minted:
+        """Make the ids of a batch's outputs.
+
+        Raises:
+            OmniError: the table is closed; the error says why.
+        """
+        with self._rt.region("Dispatcher.Mint", self._lock):
+            self._raise_if_closed()
+            return self._ledger.mint_batch(requests)
+
+    def expect_rpc(self, rpc: int, *, ranks: int = 1) -> Wave:
+        """Register a call before it is sent, so that its answers find it.
 
         Raises:
             OmniError: the table is closed; the error says why.
         """
         with self._rt.region("Dispatcher.Call", self._lock, rpc=rpc):
             self._raise_if_closed()
-            future = self._rpcs[rpc] = self._rt.future()
-            return future
+            wave = self._rpcs[rpc] = Wave(rt=self._rt, ranks=ranks)
+            return wave
 
-    def settle_rpc(self, rpc: int, answer: object) -> bool:
-        """Hand an answer to its caller; False if nobody waits for it, as after a timeout."""
+    def settle_rpc(self, rpc: int, answer: object, *, wave: int = 1, rank: int = 0) -> bool:
+        """Note a rank's answer to a call; False if nobody waits for it, as after a timeout."""
         with self._rt.region("Pump.Reply", self._lock, rpc=rpc):
-            return _settle(self._rpcs.pop(rpc, None), answer)
+            asked = self._rpcs.get(rpc) if wave == self._epoch else None
+            if asked is None or not asked.take(rank, answer):
+                self._tally.discarded_answers += 1
+                return False
+            if not asked.silent:
+                del self._rpcs[rpc]
+            return True
 
     def abandon_rpc(self, rpc: int) -> None:
-        """Forget a call whose caller has given up."""
+        """Forget a call whose caller has given up, or has heard enough."""
         with self._rt.region("Dispatcher.Abandon", self._lock, rpc=rpc):
             self._rpcs.pop(rpc, None)
 
@@ -79,31 +106,34 @@ class OutputTable:
         Adopts the batch if it has arrived already.
 
         Raises:
-            OmniError: the table is closed; the error says why.
+            OmniError: the table is closed, and the batch has not arrived; the error says why.
 
         Spec: DispatcherExpect
         """
         with self._rt.region("Dispatcher.Expect", self._lock, batch=batch):
-            self._raise_if_closed()
             if batch in self._unsplit:
                 self._split(outputs, self._unsplit.pop(batch))
-            else:
+                return
+            self._raise_if_closed()
+            if self._ledger.open_of(batch):
                 self._splits[batch] = tuple(outputs)
 
     def take_split(self, batch: str, values: object) -> None:
         """Split an arrived batch among its outputs, or hold it until `expect_batch` names them.
 
         Args:
-            values: one value an output, or one error for all.
+            values: one value (or error) an output, or one error for all.
 
         Spec: PumpTakeSplit
         """
         with self._rt.region("Pump.TakeSplit", self._lock, batch=batch):
             outputs = self._splits.pop(batch, None)
-            if outputs is None:
+            if outputs is not None:
+                self._split(outputs, values)
+            elif self._ledger.open_of(batch) and batch not in self._unsplit:
                 self._unsplit[batch] = values
             else:
-                self._split(outputs, values)
+                self._tally.discarded_outputs += 1
 
     def deliver(self, output: str, value: object) -> None:
         """Give an arrived output to its consumer, or cache it until `wait` asks for it.
@@ -120,7 +150,7 @@ class OutputTable:
         """Ask for an output: a future that is settled already if the output is here.
 
         Raises:
-            UsageError: somebody waits for this output already.
+            UsageError: somebody waits for this output already; or it is settled, or was never minted.
             OmniError: the table is closed; the error says why.
 
         Spec: ConsumerWait
@@ -128,36 +158,63 @@ class OutputTable:
         with self._rt.region("Consumer.Wait", self._lock, output=output):
             if output in self._waiting:
                 raise UsageError(f"Output '{output}' already has a consumer. Ask for it once, and share the future.")
-            future = self._rt.future()
             if output in self._cached:
-                _settle(future, self._cached.pop(output))
-            else:
-                self._raise_if_closed()
-                self._waiting[output] = future
+                future = self._rt.future()
+                self._settle(output, future, self._cached.pop(output))
+                return future
+            self._raise_if_closed()
+            if not self._ledger.is_open(output):
+                raise UsageError(self._ledger.why_not_open(output))
+            future = self._waiting[output] = self._rt.future()
             return future
 
-    def drop(self, output: str) -> None:
-        """Forget an output that nobody wants any more."""
+    def drop(self, output: str, reason: OmniError | None = None) -> bool:
+        """Give up an output, or all outputs of a batch; what arrives of it from now on goes nowhere.
+
+        Args:
+            reason: what whoever waits for it gets; `Aborted` by default.
+
+        Returns:
+            Whether any of it was still open: False if all was delivered, dropped, or had failed before.
+        """
         with self._rt.region("Consumer.Drop", self._lock, output=output):
-            self._waiting.pop(output, None)
-            self._cached.pop(output, None)
+            given_up = self._ledger.open_of(output)
+            for each in given_up:
+                self._cached.pop(each, None)
+                future = self._waiting.pop(each, None)
+                if future is not None:
+                    fail(future, reason or Aborted(f"Output '{each}' was given up before it came."))
+                self._tally.dropped += 1
+                self._close_output(each)
+            return bool(given_up)
 
     def close(self, reason: OmniError) -> None:
-        """Fail everything that is awaited, and every later wait, with ``reason``; cached outputs can still be taken."""
+        """Fail everything that is awaited, and every later wait, with ``reason``; what is here can still be taken."""
         with self._rt.region("Executor.Close", self._lock):
-            self._closed = reason
-            for future in (*self._rpcs.values(), *self._waiting.values()):
+            self._closed = self._closed or reason
+            for wave in self._rpcs.values():
+                wave.fail(reason)
+            self._rpcs.clear()
+            self._splits.clear()
+            self._tally.failed += len(self._waiting)
+            for future in self._waiting.values():
                 fail(future, reason)
-            for held in (self._rpcs, self._waiting, self._splits, self._unsplit):
-                held.clear()
+            self._waiting.clear()
+            self._ledger.settle_all_but(self._cached, self._unsplit)
 
     def describe(self) -> Pending:
         """Tell what the table holds."""
         with self._rt.region("Executor.Describe", self._lock):
             return Pending(tuple(self._waiting), tuple(self._cached), tuple(self._unsplit), tuple(self._rpcs))
 
+    def tally(self) -> Tally:
+        """Tell what became of everything so far."""
+        with self._rt.region("Executor.Tally", self._lock):
+            return msgspec.structs.replace(self._tally)
+
+    # From here on: called with the lock held.
+
     def _split(self, outputs: Sequence[str], values: Any) -> None:
-        """Called with the lock held."""
         if not isinstance(values, BaseException) and len(values) != len(outputs):
             values = PeerFailed(
                 f"The worker returned {len(values)} outputs for a batch of {len(outputs)} requests. "
@@ -168,25 +225,30 @@ class OutputTable:
             self._resolve_or_cache(output, value)
 
     def _resolve_or_cache(self, output: str, value: object) -> None:
-        """Called with the lock held."""
         future = self._waiting.pop(output, None)
-        if future is None:
+        if future is not None:
+            self._settle(output, future, value)
+        elif self._ledger.is_open(output) and output not in self._cached:
             self._cached[output] = value
         else:
-            _settle(future, value)
+            self._tally.discarded_outputs += 1
+
+    def _settle(self, output: str, future: Future[Any], value: object) -> None:
+        failed = isinstance(value, BaseException)
+        if not (fail(future, value) if isinstance(value, BaseException) else resolve(future, value)):
+            self._tally.dropped += 1  # its consumer was cancelled
+        elif failed:
+            self._tally.failed += 1
+        else:
+            self._tally.delivered += 1
+        self._close_output(output)
+
+    def _close_output(self, output: str) -> None:
+        whole = self._ledger.settle(output)
+        if whole is not None:
+            self._splits.pop(whole, None)
+            self._unsplit.pop(whole, None)
 
     def _raise_if_closed(self) -> None:
         if self._closed is not None:
             raise self._closed
-
-
-def _settle(future: Future[Any] | None, value: object) -> bool:
-    """Resolve or fail a future; False if there is none, or if its waiter has gone."""
-    if future is None:
-        return False
-    return fail(future, value) if isinstance(value, BaseException) else resolve(future, value)
-
-
-def _first(ids: Iterable[object], most: int = 5) -> str:
-    ids = list(ids)
-    return ", ".join(map(str, ids[:most])) + (", ..." if len(ids) > most else "")

@@ -10,12 +10,12 @@ from tests.kernels.kernel import EXCEPTION, Kernel
 
 _SOURCE = "vLLM-Omni, asynchronous output path"
 _LEFT = {  # what is left in the table of outputs
-    "late_split_map": "unsplit 1 [b]",
-    "dual_writers": "waiting 1 [b/1], cached 0",
-    "unpack_outside_lock": "cached 1 [a]",
-    "lossy_overflow": "waiting 1 [b/1], cached 0",
-    "timeout_consumes": "waiting 1 [b/1], cached 0",
-    "aggregate_overflow": "waiting 1 [b/1], cached 0",
+    "late_split_map": "unsplit 1 [1]",
+    "dual_writers": "1/1: Output '1/1'",
+    "unpack_outside_lock": "cached 1 [1]",
+    "lossy_overflow": "waiting 1 [1/1], cached 0",
+    "timeout_consumes": "waiting 1 [1/1], cached 0",
+    "aggregate_overflow": "waiting 1 [1/1], cached 0",
 }
 
 

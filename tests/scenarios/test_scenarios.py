@@ -11,12 +11,12 @@ from omni_ipc.testbed import replay
 from omni_ipc.workflows.exploring import explore_scenario, resolve
 
 LOST = {
-    "late_split_map": "Output 'b/1' did not come within 1 s. Pending: waiting 2 [b/1, b/2], cached 0, unsplit 1 [b]",
-    "dual_writers": "Output 'b/1' did not come within 1 s. Pending: waiting 1 [b/1], cached 0",
-    "unpack_outside_lock": "Output 'a' did not come within 1 s. Pending: waiting 1 [a], cached 1 [a], unsplit 0",
+    "late_split_map": "Output '1/1' did not come within 1 s. Pending: waiting 2 [1/1, 1/2], cached 0, unsplit 1 [1]",
+    "dual_writers": "did not answer call 1 of 1 within 1 s. Pending: waiting 0, cached 0, unsplit 1 [1], rpcs 1 [1]",
+    "unpack_outside_lock": "Output '1' did not come within 1 s. Pending: waiting 1 [1], cached 1 [1], unsplit 0",
     **dict.fromkeys(
         ("lossy_overflow", "timeout_consumes", "aggregate_overflow"),
-        "Output 'b/2' did not come within 1 s. Pending: waiting 1 [b/2], cached 0, unsplit 0, rpcs 0",
+        "Output '1/2' did not come within 1 s. Pending: waiting 1 [1/2], cached 0, unsplit 0, rpcs 0",
     ),
 }
 ORDERS = {"split_map": 360, "dual_writer_ring": 1740, "future_orphan": 32, "overflow": 329}
