@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-
 from omni_ipc.device.api import Device
 from omni_ipc.device.host import HostDevice
+from omni_ipc.errors import PeerDied
 from omni_ipc.scenarios.links import QueueLink
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.pipelines import ArrayPipeline
@@ -15,36 +13,42 @@ from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Receiver, Sender
 from omni_ipc.serving.messages import Command, Reply
 from omni_ipc.serving.pipeline import Pipeline
+from omni_ipc.serving.worker import Worker
 
 
-@dataclasses.dataclass(slots=True)
 class TaskLink:
-    """A worker that runs as tasks of this runtime, which stand for a process: a fault may kill them."""
+    """A worker that runs as tasks of this runtime; they stand for a process, which a fault may kill."""
 
-    requests: Sender[Command]
-    results: Receiver[Reply]
-    ranks: int = 1
-    task: Task | None = None
-    ended: bool = False
+    ranks = 1
+
+    def __init__(self, rt: Runtime, worker: Worker, requests: Sender[Command], results: Receiver[Reply]) -> None:
+        self.requests = requests
+        self.results = results
+        self._ended = False
+        self._task = rt.spawn(self._run, worker, name="worker.main")
 
     def death(self, rank: int) -> PeerDied | None:
         """Tell that it was killed, if it ended in the middle of its work."""
-        if self.task is None or self.ended or self.task.is_alive():
+        if self._ended or self._task.is_alive():
             return None
         return PeerDied("The worker", "killed by SIGKILL")
 
-    def run(self, worker: Worker) -> None:
-        """Run the main loop, and note its end."""
-        try:
-            worker.run()
-        finally:
-            self.ended = True
+    def join(self) -> None:
+        """Wait until its main loop has ended."""
+        self._task.join()
+
+    def _run(self, worker: Worker) -> None:
+        worker.run()
+        self._ended = True
 
 
-def launch_over_queues(rt: Runtime, parts: Parts) -> TaskLink:
+def launch_over_queues(
+    rt: Runtime, parts: Parts, *, pipeline: Pipeline | None = None, device: Device | None = None
+) -> TaskLink:
     """Link engine and worker by queues, for models in which a lane is no more than that."""
     results: QueueLink[Reply] = QueueLink(rt=rt)
-    return launch_worker(rt, parts, replies=results.writer(), outputs=results.writer(), results=results)
+    replies, outputs = results.writer(), results.writer()
+    return launch_worker(rt, parts, replies=replies, outputs=outputs, results=results, pipeline=pipeline, device=device)
 
 
 def launch_worker(
@@ -56,7 +60,6 @@ def launch_worker(
     results: Receiver[Reply],
     pipeline: Pipeline | None = None,
     device: Device | None = None,
-    drain_timeout_s: float = CONFIG.drain_timeout_s,
 ) -> TaskLink:
     """Run the worker's main loop as the task "worker.main", with its results going over the given ends.
 
@@ -73,7 +76,6 @@ def launch_worker(
         outputs=outputs,
         pipeline=pipeline or ArrayPipeline(),
         device=device or HostDevice(),
-        drain_timeout_s=drain_timeout_s,
+        drain_timeout_s=CONFIG.drain_timeout_s,
     )
-    task = rt.spawn(worker.run, name="worker.main")
-    return TaskLink(requests=to_worker, results=results, join=task.join)
+    return TaskLink(rt, worker, to_worker, results)

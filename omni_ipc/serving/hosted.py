@@ -35,7 +35,10 @@ def main() -> None:
     NativeRuntime().spawn(_end_with, engine_pid, name="engine watch")
     with socket.socket(fileno=control_fd) as control:
         while True:
-            data, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, len(SEGMENTS) + 1)
+            try:
+                data, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, len(SEGMENTS) + 1)
+            except ConnectionResetError:  # it was closed before our last answer was read
+                return
             if not data:
                 return
             _serve(control, data, descriptors)

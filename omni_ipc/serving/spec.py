@@ -27,8 +27,8 @@ class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         worker: a subclass of `Worker`.
-        pipeline: called with ``pipeline_options``; gives a `Pipeline`.
-        device: "cpu", "cuda", "cuda:1".
+        pipeline: called with ``pipeline_options``, and what `pipeline.py` says it is offered; gives a `Pipeline`.
+        device: "cpu", "cuda", "cuda:1", "xpu"; or the import path of another `Device`, that is made without arguments.
         runtime: called with ``runtime_options``, and with ``connection=`` a socket if the opener gave one.
         rank: which of the engine's workers it is; rank 0 announces the outputs.
         ranks: how many there are.
