@@ -63,7 +63,7 @@ class HostGroup:
 
         Args:
             rt: the engine's runtime.
-            spec: of every worker; its ranks are filled in.
+            spec: of every worker; its ranks are filled in, and "{rank}" in its device is replaced.
             ring_bytes: of each lane.
             slab_classes: of the slab that each worker's outputs come in.
 
@@ -77,7 +77,9 @@ class HostGroup:
             undo.enter_context(contextlib.closing(lanes))
             undo.callback(self._end_those_that_serve)
             for rank, host in enumerate(self._hosts):
-                host.tell(msgspec.structs.replace(spec, rank=rank, ranks=len(self._hosts)), lanes.descriptors(rank))
+                device = spec.device.replace("{rank}", str(rank))
+                own = msgspec.structs.replace(spec, rank=rank, ranks=len(self._hosts), device=device)
+                host.tell(own, lanes.descriptors(rank))
             for host in self._hosts:
                 host.await_answer(Opened)
             undo.pop_all()

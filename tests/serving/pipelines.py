@@ -54,3 +54,11 @@ class Unbuildable:
 
     def __init__(self) -> None:
         raise ValueError("no weights")
+
+
+class OnlyOnRankZero(Choosy):
+    """Cannot be made elsewhere."""
+
+    def __init__(self, rank: int) -> None:
+        if rank:
+            raise ValueError(f"rank {rank} has no weights")
