@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from omni_ipc.errors import InternalError, OmniError, ShutdownError
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Computed
@@ -85,7 +87,7 @@ class Dispatcher:
     def _compute(self, batch: Sequence[Admission]) -> Sequence[Admission]:
         """Compute a batch, and give those of its requests that go on in the next one."""
         try:
-            done = self._executor.execute(_requests(batch))
+            done = self._executor.execute([admission.request for admission in batch])
         except OmniError as error:
             self._scheduler.settle([(admission, error) for admission in batch])
             return ()
@@ -103,7 +105,7 @@ class StepDispatcher(Dispatcher):
 
     def _compute(self, batch: Sequence[Admission]) -> Sequence[Admission]:
         try:
-            done = self._executor.step(_requests(batch))
+            done = self._executor.step([self._request(admission) for admission in batch])
         except OmniError as error:
             self._scheduler.settle([(admission, error) for admission in batch])
             return ()
@@ -115,6 +117,11 @@ class StepDispatcher(Dispatcher):
         ]
         self._scheduler.settle(ended, batch_s=done.execution_s)
         return [admission for admission, value in zip(batch, done.values, strict=True) if value is None]
+
+    def _request(self, admission: Admission) -> Request:
+        """Give the request; its inputs only once, as the pipeline keeps what it needs of them."""
+        request = admission.request
+        return msgspec.structs.replace(request, inputs=None) if admission.number in self._spent else request
 
 
 class _Spent(NamedTuple):
@@ -129,7 +136,3 @@ class _Spent(NamedTuple):
 
     def computed(self, value: object) -> Computed:
         return Computed(None, value, self.execution_s, dict(self.stages))
-
-
-def _requests(batch: Sequence[Admission]) -> list[Request]:
-    return [admission.request for admission in batch]
