@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from omni_ipc.errors import UnknownName, UsageError
-from omni_ipc.scenarios import dual_writer_ring, future_orphan, overflow, split_map
+from omni_ipc.scenarios import device_copy, drain, dual_writer_ring, future_orphan, overflow, split_map
 from omni_ipc.scenarios.defects import DEFECTS, Defect
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import EngineWorld, Launch, OutputsLost
@@ -148,5 +148,7 @@ SCENARIOS: Mapping[str, Scenario] = {
             world=overflow.OverflowWorld,
             transparent=("Worker.Reply", "Worker.Announce", "Worker.Close"),
         ),
+        Scenario(name="drain", world=drain.DrainWorld),
+        Scenario(name="device_copy", world=device_copy.DeviceCopyWorld),
     )
 }

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from omni_ipc.scenarios.defects_device import SleepWithoutDrain, UnsynchronisedCopy
 from omni_ipc.scenarios.legacy.pickled_queue import PickledQueue
 from omni_ipc.scenarios.legacy.pickling import Pickled
 from omni_ipc.scenarios.legacy.pubsub import Socket
@@ -120,5 +121,7 @@ DEFECTS = {
         Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow)),
         Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes)),
         Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow)),
+        Defect("sleep_without_drain", "drain", Parts(worker=SleepWithoutDrain)),
+        Defect("unsynchronised_copy", "device_copy", Parts(worker=UnsynchronisedCopy)),
     )
 }

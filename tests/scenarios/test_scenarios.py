@@ -18,8 +18,16 @@ LOST = {
         ("lossy_overflow", "timeout_consumes", "aggregate_overflow"),
         "Output '1/2' did not come within 1 s. Pending: waiting 1 [1/2], cached 0, unsplit 0, rpcs 0",
     ),
+    **dict.fromkeys(("sleep_without_drain", "unsynchronised_copy"), "1: it came with other bytes than were computed"),
 }
-ORDERS = {"split_map": 360, "dual_writer_ring": 1740, "future_orphan": 32, "overflow": 329}
+ORDERS = {
+    "split_map": 360,
+    "dual_writer_ring": 1740,
+    "future_orphan": 32,
+    "overflow": 329,
+    "drain": 256,
+    "device_copy": 12,
+}
 
 
 @pytest.mark.parametrize("name", DEFECTS)
