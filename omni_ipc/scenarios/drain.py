@@ -15,24 +15,25 @@ import numpy as np
 
 from omni_ipc import trees
 from omni_ipc.device.api import DeviceEvent
-from omni_ipc.device.host import HostDevice
+from omni_ipc.device.host import HostDevice, HostEvent
 from omni_ipc.errors import OmniError
 from omni_ipc.scenarios.launch import TaskLink, launch_over_queues
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.pipelines import ArrayPipeline
-from omni_ipc.scenarios.world import DELIVERED, EngineWorld, Launch, PendingStep
+from omni_ipc.scenarios.world import CONFIG, DELIVERED, EngineWorld, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.outputs import OutputTable
 
 REQUEST = "r"
-POISON = 0xDEADBEEF
+KILLED = "The worker died: killed by SIGKILL."
+REFUSED = f"was not done: 1 outputs ('1') were still in flight after {CONFIG.drain_timeout_s:g} s."
 
 
 class Memory:
-    """A device's memory: whole, or given back."""
+    """A device's memory, which holds what was computed until it is given back."""
 
     def __init__(self, rt: Runtime) -> None:
-        self.given_back = False
+        self.times_given_back = 0
         rt.watch(self, None, name="Memory")
 
 
@@ -46,15 +47,21 @@ class PooledPipeline(ArrayPipeline):
 
     def sleep(self, level: int) -> None:
         with self._rt.region("Pipeline.Free"):
-            self._memory.given_back = True
+            self._memory.times_given_back += 1
 
     def wake(self) -> None:
-        with self._rt.region("Pipeline.Allocate"):
-            self._memory.given_back = False
+        """Take other memory: what was in the first is gone."""
+
+
+class PoolEvent(HostEvent):
+    """Knows since when the memory holds what was computed."""
+
+    def __init__(self, times_given_back: int) -> None:
+        self.times_given_back = times_given_back
 
 
 class PoolDevice(HostDevice):
-    """Copies out of that memory; what was given back holds nonsense.
+    """Copies out of that memory; what was given back since holds nonsense.
 
     Args:
         takes_s: until it has come to what was issued to it.
@@ -65,14 +72,21 @@ class PoolDevice(HostDevice):
         self._memory = memory
         self._takes_s = takes_s
 
+    def record(self) -> PoolEvent:
+        with self._rt.region("Device.Record"):
+            return PoolEvent(self._memory.times_given_back)
+
     def to_host(self, tree: Any, *, after: DeviceEvent) -> Any:
+        assert isinstance(after, PoolEvent)
         if self._takes_s:
             self._rt.sleep(self._takes_s)
         with self._rt.region("Device.Copy"):
-            return trees.mapped(self._copy, tree)
+            held = self._memory.times_given_back == after.times_given_back
+        return trees.mapped(np.copy if held else _nonsense, tree)
 
-    def _copy(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return np.full_like(array, POISON) if self._memory.given_back else array.copy()
+
+def _nonsense(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.full_like(array, 0xDEADBEEF)
 
 
 class DrainWorld(EngineWorld):
@@ -97,8 +111,12 @@ class DrainWorld(EngineWorld):
                 self._endings[method] = str(error)
 
     def _is_well(self, ending: str) -> bool:
-        """Who was promised something by a worker that is killed hears of that, in time."""
-        return ending == DELIVERED or "The worker died: killed by SIGKILL." in ending
+        """A sleep that would come too early is refused, and who asked a worker that was killed hears of that."""
+        return ending == DELIVERED or REFUSED in ending or KILLED in ending
+
+    def _why_silent(self) -> str:
+        death = self.link.death(0)
+        return f": {death}" if death is not None else ""
 
     def project(self, pending: PendingStep) -> Mapping[str, object]:
         return {}
