@@ -10,7 +10,8 @@ name of it), `rank` and `ranks`. It needs `forward` alone:
     calls, frees            names of further methods that the engine may call
     stage_durations_s()     how long the stages of the last forward took, by name
 
-An exception in place of an output fails that request alone; one that is raised fails the whole batch.
+An exception in place of an output fails that request alone; one that is raised fails the whole batch. All ranks are
+asked for the same; the outputs of those above 0 are dropped, and may be None.
 """
 
 from __future__ import annotations
@@ -106,8 +107,9 @@ class Methods:
         return method
 
     def stage_durations_s(self) -> dict[str, float]:
-        """Give what the pipeline tells of its stages."""
-        return self._pipeline.stage_durations_s() if isinstance(self._pipeline, Timed) else {}
+        """Give what the pipeline tells of its stages; none if it tells nothing."""
+        told = self._pipeline.stage_durations_s() if isinstance(self._pipeline, Timed) else {}
+        return {str(name): float(seconds) for name, seconds in told.items()}
 
 
 _RESERVED = ("forward", "step", "sleep", "wake", "stage_durations_s")

@@ -143,18 +143,29 @@ class Worker:
         returned = compute(batch)
         execution_s = self._rt.now() - begun
         outputs = check(returned, batch, self._device, method=method)
-        done = ComputeDone(job.rpc, job.wave, self._rank, execution_s, stages=self._methods.stage_durations_s())
+        done = ComputeDone(
+            job.rpc,
+            job.wave,
+            self._rank,
+            execution_s,
+            stages=self._methods.stage_durations_s(),
+            errors=outputs.errors if self._rank else {},  # of rank 0 they come where the outputs do
+        )
         return Computed(job, outputs, self._device.record()), done
 
     def _answer_step(self, computed: Computed, done: ComputeDone) -> None:
-        """Answer with what the step computed, once it is on the host."""
+        """Answer with what the step computed, once it is on the host; other ranks, once their device is done."""
         job, (values, errors), event = computed
 
         def send(payload: list[Any], errors: dict[int, RemoteError]) -> None:
-            self._reply(msgspec.structs.replace(done, errors=errors), payload if self._rank == 0 else None)
+            self._reply(msgspec.structs.replace(done, errors=errors), payload)
 
         try:
-            send_fit(send, job, self._device.to_host(values, after=event), errors)
+            if self._rank == 0:
+                send_fit(send, job, self._device.to_host(values, after=event), errors)
+            else:
+                event.synchronize()
+                self._reply(done)
         except Exception as error:
             self._fail(job, RemoteError.from_exception(error))
 

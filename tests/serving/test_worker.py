@@ -38,8 +38,8 @@ class Told:
     def step(self, batch: Sequence[Request]) -> Any:
         return [None if request.prompt == "later" else self._value(request) for request in batch]
 
-    def stage_durations_s(self) -> dict[str, float]:
-        return {"denoise": 0.5}
+    def stage_durations_s(self) -> dict[str, Any]:
+        return {"denoise": np.float32(0.5)}
 
     def count(self, upto: int) -> list[int]:
         return list(range(upto))
@@ -153,6 +153,16 @@ def test_a_step_of_one_that_cannot_travel_fails_the_call() -> None:
         failed, _ = ask(bench, "object", step=True)
         assert isinstance(failed, ComputeFailed)
         assert "which cannot travel" in failed.error.message
+
+
+def test_other_ranks_tell_of_what_failed_alone_on_them() -> None:
+    """Their values go nowhere, so their errors come with the answer, step by step or not."""
+    for step in (False, True):
+        with working(Told(), rank=1) as bench:
+            bench.execute(Request("a", "x"), Request("b", "error"), step=step)
+            done, payload = bench.answered()
+            assert isinstance(done, ComputeDone)
+            assert (done.rank, list(done.errors), payload) == (1, [1], None)
 
 
 def test_inputs_arrive_with_their_requests() -> None:
