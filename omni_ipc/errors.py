@@ -11,6 +11,7 @@
     ├── Full                              expected under load: retry, or wait longer
     ├── Timeout           (TimeoutError)  expected under load: retry, or wait longer
     ├── FormatError       (ValueError)    bytes disagree with the format: names the path inside them
+    │   └── LaneBroken                    those of a lane: nothing more will come of it
     ├── ShutdownError                     the engine is going away: do not retry
     ├── Aborted                           you, or another caller, no longer wanted it
     ├── Inconclusive                      the question could not be answered: neither yes nor no
@@ -96,6 +97,10 @@ class Timeout(OmniError, TimeoutError):
 
 class FormatError(OmniError, ValueError):
     """Received bytes disagree with the format; they were neither executed nor delivered."""
+
+
+class LaneBroken(FormatError):
+    """The bytes of a lane disagree with the format, so that nothing behind them can be trusted either."""
 
 
 class ShutdownError(OmniError):

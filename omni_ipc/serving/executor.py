@@ -6,39 +6,26 @@ consumers  ◄─ futures ── OutputTable ◄── pump ◄═════�
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from omni_ipc.errors import OmniError, PeerError, ShutdownError, Timeout
-from omni_ipc.seam.api import Future, Runtime, Task
+from omni_ipc.errors import OmniError, PeerClosed, ShutdownError, Timeout
+from omni_ipc.seam.api import Future, Runtime
+from omni_ipc.serving.caller import Caller
+from omni_ipc.serving.computed import Computed, Executed, Stepped
 from omni_ipc.serving.config import ServingConfig
+from omni_ipc.serving.health import Health, OnFailure
 from omni_ipc.serving.ids import Minted
 from omni_ipc.serving.links import WorkerLink
-from omni_ipc.serving.messages import Call, Command, Execute, Stop
+from omni_ipc.serving.messages import Call, Execute
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.pending import Pending, Tally
-from omni_ipc.serving.pump import Computed, ResultPump
+from omni_ipc.serving.pump import ResultPump
+from omni_ipc.serving.pumping import InlinePump, Pumping, PumpTask
 from omni_ipc.serving.requests import Request, detach_inputs
 from omni_ipc.serving.timeouts import OutputTimeout
-from omni_ipc.serving.waves import Wave
-
-
-class Executed(NamedTuple):
-    """A forward that is done.
-
-    Args:
-        outputs: the ids of its outputs, one a request; they are announced by themselves.
-        execution_s: how long the slowest rank computed.
-        stages: seconds of the model's stages, by their names.
-    """
-
-    outputs: tuple[str, ...]
-    execution_s: float
-    stages: Mapping[str, float] = {}
 
 
 class Executor:
@@ -60,20 +47,21 @@ class Executor:
         epoch: int = 1,
         pump: type[ResultPump] = ResultPump,
     ) -> None:
-        self._rt = rt
         self._link = link
-        self._sending = rt.lock()  # the request lane has one writer at a time
         self._table = table
         self._config = config
         self._output_timeout = OutputTimeout(config)
         self._epoch = epoch
-        self._pump = pump(rt=rt, link=link, table=table, poll_s=config.poll_s, end=table.close)
-        self._rpcs = itertools.count(1)
-        self._pumping: Task | None = None
+        self._health = Health(rt=rt)
+        self._pump = pump(rt=rt, link=link, table=table, poll_s=config.poll_s, end=self._end)
+        kind = InlinePump if config.step_execution else PumpTask
+        self._pumping: Pumping = kind(rt=rt, pump=self._pump, config=config)
+        self._goodbye: bool | None = None  # once the executor was shut down
+        self._caller = Caller(rt=rt, link=link, table=table, config=config, pumping=self._pumping)
 
     def start(self) -> None:
-        """Start the result pump."""
-        self._pumping = self._rt.spawn(self._pump.run, name="pump")
+        """Start the result pump; in step execution there is none to start."""
+        self._pumping.start()
 
     def mint(self, requests: int) -> Minted:
         """Make the ids of what a call to `execute` will compute, for who must know them before.
@@ -100,9 +88,9 @@ class Executor:
         minted = minted or self.mint(len(requests))
         bare, inputs = detach_inputs(requests)
         try:
-            answers: list[Computed] = self._ask(
+            answers: list[Computed] = self._caller.ask(
                 lambda rpc: Execute(rpc, self._epoch, minted.output, bare, minted.split),
-                " of " + ", ".join(request.id for request in bare),
+                _of(bare),
                 payload=inputs,
             )
             if minted.split:
@@ -111,6 +99,21 @@ class Executor:
             self._table.drop(minted.output, error)
             raise
         return Executed(minted.outputs, max(each.done.execution_s for each in answers), answers[0].done.stages)
+
+    def step(self, requests: Sequence[Request]) -> Stepped:
+        """Do one step of each request; in step execution only, and by one task at a time.
+
+        Raises:
+            See `execute`.
+        """
+        bare, inputs = detach_inputs(requests)
+        answers: list[Computed] = self._caller.ask(
+            lambda rpc: Execute(rpc, self._epoch, "", bare, split=True, step=True), _of(bare), payload=inputs
+        )
+        values = answers[0].values
+        if isinstance(values, OmniError):
+            raise values
+        return Stepped(values, max(each.done.execution_s for each in answers), answers[0].done.stages)
 
     def wait(self, output: str) -> Future[Any]:
         """Ask for an output; give the future to `result`, or await it and `drop` what you give up.
@@ -162,7 +165,9 @@ class Executor:
             Timeout: not every rank has answered in time.
             OmniError: a worker died, or the engine is shutting down.
         """
-        return self._ask(lambda rpc: Call(rpc, self._epoch, method, arguments), f" of {method}()", timeout_s=timeout_s)
+        return self._caller.ask(
+            lambda rpc: Call(rpc, self._epoch, method, arguments), f" of {method}()", timeout_s=timeout_s
+        )
 
     def describe(self) -> Pending:
         """Tell what is pending."""
@@ -172,53 +177,64 @@ class Executor:
         """Tell what became of everything so far."""
         return msgspec.structs.replace(self._table.tally(), bad_messages=self._pump.bad_messages)
 
+    def on_failure(self, callback: OnFailure) -> None:
+        """Have a function called when a worker or the pump dies, with the error, once whatever was pending has failed.
+
+        It is called exactly once, from whichever task notes the failure; at once, if there was one already. A shutdown
+        is no failure.
+        """
+        self._health.on_failure(callback)
+
+    def check_health(self) -> None:
+        """See whether work can be done.
+
+        Raises:
+            OmniError: a worker or the pump is dead or stuck, or the engine has shut down; says which, and what to do.
+        """
+        for wrong in (self._health.failure(), self._pump.death(), self._pump.ended):
+            if wrong is not None:
+                raise wrong.with_traceback(None)
+        self._pumping.check()
+        for rank, rpc in self._table.overdue().items():
+            raise Timeout(
+                f"The worker of rank {rank} is stuck: it has not answered call {rpc} in time, and has said nothing "
+                "since. Look at what it does: py-spy dump; or shut down, and start a new engine."
+            )
+
+    def look(self) -> None:
+        """Fail whatever is pending if answers cannot arrive any more; for a monitor, to be called now and then."""
+        try:
+            self._pumping.check()
+        except OmniError as error:
+            self._end(error)
+
     def shutdown(self) -> bool:
         """Stop the workers, take what they still announce, and fail whatever is pending after that; bounded in time.
+
+        New calls, and new waits for what is not here, fail from the beginning on; nothing is pending at the end. Doing
+        it again does no harm.
 
         Returns:
             Whether the workers said goodbye on all their lanes within ``shutdown_timeout_s``.
         """
-        goodbye = True
+        over = ShutdownError("The engine has shut down. Start a new one for further work.")
+        self._table.refuse(over)
         self._pump.expect_end()
-        with self._rt.region("Executor.Stop", self._sending):
-            with contextlib.suppress(PeerError):  # nobody is left to be told
-                self._link.requests.send(Stop())
-                self._link.requests.close()
-        if self._pumping is not None:
-            self._pumping.join(self._config.shutdown_timeout_s)
-            goodbye = not self._pumping.is_alive()
-            self._link.results.close()
-            self._pumping.join()
-        self._table.close(ShutdownError("The engine has shut down. Start a new one for further work."))
-        return goodbye
+        if self._caller.stop():
+            self._pumping.finish(self._config.shutdown_timeout_s)
+        if self._goodbye is None:
+            self._goodbye = isinstance(self._pump.ended, ShutdownError | PeerClosed)
+        self._link.results.close()
+        self._pumping.finish(self._config.shutdown_timeout_s)
+        self._table.close(over)
+        return self._goodbye
 
-    def _ask(
-        self, make: Callable[[int], Command], what: str, *, payload: Any = None, timeout_s: float | None = None
-    ) -> list[Any]:
-        """Send a command to every rank, and gather an answer from each."""
-        rpc = next(self._rpcs)
-        wave = self._table.expect_rpc(rpc, ranks=self._link.ranks)
-        try:
-            with self._rt.region("Dispatcher.Send", self._sending, rpc=rpc):
-                self._link.requests.send(make(rpc), payload)
-            self._await(wave, f"call {rpc}{what}", self._config.rpc_timeout_s if timeout_s is None else timeout_s)
-        except BaseException:
-            self._table.abandon_rpc(rpc)
-            raise
-        if wave.silent:  # one has failed, and the others may hang with it
-            with contextlib.suppress(TimeoutError):
-                wave.complete.result(self._config.rank_grace_s)
-            self._table.abandon_rpc(rpc)
-        return wave.gathered()
+    def _end(self, reason: OmniError) -> None:
+        """Leave nothing pending; what is no shutdown is a failure."""
+        self._table.close(reason)
+        if not isinstance(reason, ShutdownError):
+            self._health.fail(reason)
 
-    def _await(self, wave: Wave, what: str, timeout_s: float) -> None:
-        try:
-            wave.decided.result(timeout_s)
-        except OmniError:
-            raise
-        except TimeoutError:
-            if not wave.decided.done():  # else it came at the last moment
-                raise Timeout(
-                    f"{wave.who_is_silent()} did not answer {what} within {timeout_s:g} s. "
-                    f"Pending: {self.describe()}. If the work is merely slow, set rpc_timeout_s to a larger value."
-                ) from None
+
+def _of(requests: Sequence[Request]) -> str:
+    return f" of {', '.join(request.id for request in requests)}"

@@ -49,7 +49,8 @@ class Receiver(Protocol[M_co]):
         Raises:
             Timeout: nothing came within ``timeout`` seconds; nothing was consumed.
             PeerClosed: every sender has closed and everything was taken, or this end was closed.
-            FormatError: what came is no such message.
+            FormatError: what came is no such message; it alone is lost.
+            LaneBroken: nothing more will come from one of the senders.
         """
 
     def close(self) -> None:

@@ -49,6 +49,7 @@ class OutputTable:
         self._splits: dict[str, tuple[str, ...]] = {}
         self._unsplit: dict[str, Any] = {}
         self._rpcs: dict[int, Wave] = {}
+        self._overdue: dict[int, int] = {}  # rank -> the call that it did not answer in time
         self._tally = Tally()
         self._closed: OmniError | None = None
         rt.watch(self, self._lock, name="OutputTable")
@@ -87,6 +88,7 @@ class OutputTable:
     def settle_rpc(self, rpc: int, answer: object, *, wave: int = 1, rank: int = 0) -> bool:
         """Note a rank's answer to a call; False if nobody waits for it, as after a timeout."""
         with self._rt.region("Pump.Reply", self._lock, rpc=rpc):
+            self._overdue.pop(rank, None)
             asked = self._rpcs.get(rpc) if wave == self._epoch else None
             if asked is None or not asked.take(rank, answer):
                 self._tally.discarded_answers += 1
@@ -96,9 +98,21 @@ class OutputTable:
             return True
 
     def abandon_rpc(self, rpc: int) -> None:
-        """Forget a call whose caller has given up, or has heard enough."""
+        """Forget a call whose caller has given up: ranks that owe it an answer are overdue until they say anything."""
         with self._rt.region("Dispatcher.Abandon", self._lock, rpc=rpc):
+            wave = self._rpcs.pop(rpc, None)
+            if wave is not None:
+                self._overdue |= dict.fromkeys(wave.silent, rpc)
+
+    def forget_rpc(self, rpc: int) -> None:
+        """Forget a call that was never sent."""
+        with self._rt.region("Dispatcher.Forget", self._lock, rpc=rpc):
             self._rpcs.pop(rpc, None)
+
+    def overdue(self) -> dict[int, int]:
+        """Tell which ranks owe an answer, by the last call that was given up, and have said nothing since."""
+        with self._rt.region("Executor.Overdue", self._lock):
+            return dict(self._overdue)
 
     def expect_batch(self, batch: str, outputs: Sequence[str]) -> None:
         """Register the split map of a batch: the ids of its outputs, in the order of its values.
@@ -113,10 +127,10 @@ class OutputTable:
         with self._rt.region("Dispatcher.Expect", self._lock, batch=batch):
             if batch in self._unsplit:
                 self._split(outputs, self._unsplit.pop(batch))
-                return
-            self._raise_if_closed()
-            if self._ledger.open_of(batch):
+            elif self._ledger.open_of(batch):
                 self._splits[batch] = tuple(outputs)
+            else:
+                self._raise_if_closed()
 
     def take_split(self, batch: str, values: object) -> None:
         """Split an arrived batch among its outputs, or hold it until `expect_batch` names them.
@@ -188,6 +202,11 @@ class OutputTable:
                 self._close_output(each)
             return bool(given_up)
 
+    def refuse(self, reason: OmniError) -> None:
+        """Fail every new call, and every new wait for what is not here, with ``reason``; what is awaited may come."""
+        with self._rt.region("Executor.Refuse", self._lock):
+            self._closed = self._closed or reason
+
     def close(self, reason: OmniError) -> None:
         """Fail everything that is awaited, and every later wait, with ``reason``; what is here can still be taken."""
         with self._rt.region("Executor.Close", self._lock):
@@ -215,13 +234,20 @@ class OutputTable:
     # From here on: called with the lock held.
 
     def _split(self, outputs: Sequence[str], values: Any) -> None:
-        if not isinstance(values, BaseException) and len(values) != len(outputs):
-            values = PeerFailed(
-                f"The worker returned {len(values)} outputs for a batch of {len(outputs)} requests. "
+        if isinstance(values, BaseException):
+            values = [values] * len(outputs)
+        elif not isinstance(values, list | tuple) or len(values) != len(outputs):
+            found = (
+                f"{len(values)} outputs"
+                if isinstance(values, list | tuple)
+                else f"a value of type {type(values).__name__}"
+            )
+            wrong = PeerFailed(
+                f"The worker returned {found} for a batch of {len(outputs)} requests. "
                 "Let the pipeline's forward() return one output a request."
             )
-        each = [values] * len(outputs) if isinstance(values, BaseException) else values
-        for output, value in zip(outputs, each, strict=True):
+            values = [wrong] * len(outputs)
+        for output, value in zip(outputs, values, strict=True):
             self._resolve_or_cache(output, value)
 
     def _resolve_or_cache(self, output: str, value: object) -> None:
@@ -251,4 +277,4 @@ class OutputTable:
 
     def _raise_if_closed(self) -> None:
         if self._closed is not None:
-            raise self._closed
+            raise self._closed.with_traceback(None)  # it would grow by each one that raises it

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from omni_ipc.errors import (
     FormatError,
     InternalError,
+    LaneBroken,
     OmniError,
     PeerClosed,
     PeerDied,
@@ -16,6 +17,7 @@ from omni_ipc.errors import (
     Timeout,
 )
 from omni_ipc.seam.api import Runtime
+from omni_ipc.serving.computed import Computed
 from omni_ipc.serving.links import Delivery, WorkerLink
 from omni_ipc.serving.messages import (
     CallFailed,
@@ -28,13 +30,6 @@ from omni_ipc.serving.messages import (
 )
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.transport.wire import RemoteError
-
-
-class Computed(NamedTuple):
-    """A rank's "compute done"; in step execution with rank 0's values, of which each may be an error."""
-
-    done: ComputeDone
-    values: Any
 
 
 class ResultPump:
@@ -56,7 +51,8 @@ class ResultPump:
         self._stopping = False
         self._died: tuple[OmniError, float] | None = None  # the first death that was seen, and when
         self.bad_messages = 0
-        self.beat = rt.now()  # when it was last seen to be alive
+        self.beat = rt.now()  # when it last began to wait for a message
+        self.ended: OmniError | None = None  # why nothing more will come
 
     def expect_end(self) -> None:
         """Take the workers' goodbye for what was asked of them."""
@@ -64,40 +60,30 @@ class ResultPump:
 
     def run(self) -> None:
         """Pump until the end."""
-        reason: OmniError = ShutdownError("The result pump was ended from outside. Start a new engine.")
         try:
-            while (end := self.turn(self._poll_s)) is None:
-                continue
-            reason = end
-        except Exception as error:
-            reason = InternalError(
-                f"The result pump died of {type(error).__name__}: {error}. Please report it; start a new engine."
-            )
-            reason.__cause__ = error
+            while self.ended is None:
+                self.turn(self._poll_s)
         finally:
-            self._end(reason)
+            if self.ended is None:
+                self._finish(InternalError("The result pump was ended from outside. Start a new engine."))
 
-    def turn(self, timeout_s: float) -> OmniError | None:
-        """Take one message at most; give the reason once nothing more will come.
-
-        A message that cannot be read costs that message alone.
-        """
+    def turn(self, timeout_s: float) -> None:
+        """Wait for a message, and handle it; what cannot be read or handled costs that message alone."""
         self.beat = self._rt.now()
         try:
-            delivery = self._link.results.receive(timeout=timeout_s)
-        except Timeout:
-            return self._death()
-        except PeerDied as error:  # of one lane: what the others still hold is taken first
-            self._died = self._died or (self._death() or error, self._rt.now())
-        except PeerClosed:
-            return self._why_closed()
-        except (FormatError, PeerFailed):
-            self.bad_messages += 1
-        else:
-            self.handle(delivery)
-        if self._died is not None and self._rt.now() - self._died[1] > self._poll_s:
-            return self._died[0]
-        return None
+            reason = self._take(timeout_s)
+        except Exception as error:
+            reason = InternalError(
+                f"The result pump died of {type(error).__name__}: {error}. Please report it, and start a new engine."
+            )
+            reason.__cause__ = error
+        if reason is not None:
+            self._finish(reason)
+
+    def death(self) -> OmniError | None:
+        """Give the death of the first rank that is dead."""
+        deaths = (self._link.death(rank) for rank in range(self._link.ranks))
+        return next((death for death in deaths if death is not None), None)
 
     def handle(self, delivery: Delivery[Reply]) -> None:
         """Settle what one reply is about; whatever goes wrong with it, goes wrong for it alone."""
@@ -146,17 +132,36 @@ class ResultPump:
         else:
             self._answer(reply, error)
 
-    def _death(self) -> OmniError | None:
-        """Give the death of the first rank that is dead."""
-        deaths = (self._link.death(rank) for rank in range(self._link.ranks))
-        return next((death for death in deaths if death is not None), None)
+    def _take(self, timeout_s: float) -> OmniError | None:
+        """Take a message; give the reason once nothing more will come."""
+        try:
+            delivery = self._link.results.receive(timeout=timeout_s)
+        except Timeout:
+            return self.death()
+        except PeerDied as error:  # of one lane: what the others still hold is taken first
+            self._died = self._died or (self.death() or error, self._rt.now())
+        except PeerClosed:
+            return self._why_closed()
+        except LaneBroken as error:  # what else it would have said, nobody will ever know
+            return error
+        except (FormatError, PeerFailed):
+            self.bad_messages += 1
+        else:
+            self.handle(delivery)
+        if self._died is not None and self._rt.now() - self._died[1] > self._poll_s:
+            return self._died[0]
+        return None
+
+    def _finish(self, reason: OmniError) -> None:
+        self.ended = reason
+        self._end(reason)
 
     def _why_closed(self) -> OmniError:
         if self._died is not None:
             return self._died[0]
         if self._stopping:
             return ShutdownError("The engine has shut down. Start a new one for further work.")
-        return self._death() or PeerClosed(
+        return self.death() or PeerClosed(
             "The worker has ended without being asked to. Look at its log, and start anew."
         )
 

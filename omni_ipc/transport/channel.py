@@ -138,7 +138,8 @@ class PortReceiver(Generic[M]):
             PeerClosed: every sender has closed, or this end was.
             PeerDied: a sender has died, and all that it had sent was taken; told once for each of its lanes.
             PeerFailed: a writer sent an error instead of a message.
-            FormatError: one message is not of the type (it alone is lost), or a lane is broken (and left out from now).
+            FormatError: one message is not of the type; it alone is lost.
+            LaneBroken: a lane's bytes disagree with the format; it is left out from now on.
         """
         while True:
             try:
