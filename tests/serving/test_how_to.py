@@ -1,0 +1,127 @@
+"""The example server, as its readers run it: over HTTP, from outside."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.support.documents import DOCS, ROOT, quotable, quotes
+from tests.support.waiting import until
+
+FOLDER = DOCS / "how-to"
+
+
+class Site:
+    """A running server, and a client of it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], client: httpx.Client) -> None:
+        self.process = process
+        self.client = client
+
+    def generate(self, **body: object) -> httpx.Response:
+        return self.client.post("/generate", json=body)
+
+    def metric(self, name: str) -> float:
+        (value,) = re.findall(rf"^omni_ipc_{re.escape(name)} (\S+)$", self.client.get("/metrics").text, re.MULTILINE)
+        return float(value)
+
+    def workers(self) -> list[int]:
+        """Give the processes that it has started."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [int(pid) for task in tasks for pid in task.read_text().split()]
+
+
+@contextmanager
+def serving(tmp_path: Path) -> Iterator[Site]:
+    """Run the server, and stop it as a supervisor would; nothing of it is left then."""
+    socket = tmp_path / "http.sock"
+    command = [sys.executable, "server.py", "--uds", str(socket)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=FOLDER, env=environment, stderr=subprocess.PIPE) as process:
+        try:
+            until(lambda: socket.exists() or process.poll() is not None, seconds=60)
+            transport = httpx.HTTPTransport(uds=str(socket))
+            with httpx.Client(transport=transport, base_url="http://server", timeout=60) as client:
+                yield Site(process, client)
+            workers = Site(process, client).workers()
+            process.terminate()
+            _, said = process.communicate(timeout=60)
+            assert b"Traceback" not in said, said.decode()
+            assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with serving(tmp_path) as site:
+        yield site
+
+
+def test_the_example_serves_images_videos_health_and_metrics(site: Site) -> None:
+    """What is asked for comes in its format; what is wrong is told, with a status of its own, and harms nobody else."""
+    from PIL import Image
+
+    for form in ("png", "webp"):
+        answer = site.generate(prompt="blue", options={"width": 256}, format=form)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, f"image/{form}")
+        pixels = np.asarray(Image.open(io.BytesIO(answer.content)))
+        assert pixels.shape == (64, 256, 3)
+        assert pixels[:, -1, 2].min() > 240
+    answer = site.generate(prompt="red", options={"frames": 5}, format="mp4")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "video/mp4")
+    assert answer.content[4:8] == b"ftyp"
+    for body, status, told in (
+        ({"prompt": "mauve"}, 500, "no colour is called 'mauve'"),
+        ({"prompt": "red", "format": "gif"}, 400, "Invalid enum value 'gif'"),
+        ({"prompt": 3}, 400, "Expected `str`, got `int`"),
+    ):
+        refused = site.generate(**body)
+        assert (refused.status_code, told in refused.text) == (status, True), refused.text
+    assert site.client.post("/generate", content=b"{").status_code == 400
+    assert (site.client.get("/health").status_code, site.client.get("/health").text) == (200, "ok\n")
+    assert site.metric('requests_ended_total{outcome="result"}') == 3
+    assert site.metric('requests_ended_total{outcome="error"}') == 1
+    assert site.metric("requests_open") == 0
+
+
+def test_a_client_that_goes_away_has_aborted_its_request_and_nothing_is_left_of_it(site: Site) -> None:
+    """While it is computed; the next one is served."""
+    with pytest.raises(httpx.ReadTimeout):
+        site.client.post("/generate", json={"prompt": "red", "options": {"seconds": 2}}, timeout=0.5)
+    until(lambda: site.metric('requests_ended_total{outcome="aborted"}') == 1)
+    assert site.metric("requests_open") == 0
+    assert site.generate(prompt="green").status_code == 200
+
+
+def test_a_dead_worker_makes_health_bad_and_requests_fail_with_its_signal(site: Site) -> None:
+    """At once, and for good: whoever looks at the health starts the server anew."""
+    assert site.generate(prompt="green").status_code == 200
+    (worker,) = site.workers()
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: site.client.get("/health").status_code == 503)
+    assert "killed by SIGKILL" in site.client.get("/health").text
+    refused = site.generate(prompt="green")
+    assert (refused.status_code, "killed by SIGKILL" in refused.text) == (503, True)
+
+
+def test_the_page_quotes_the_server_as_it_is() -> None:
+    """Character for character; and what it names exists."""
+    page = (FOLDER / "serve-http.md").read_text()
+    quoted = quotes(page)
+    assert len(quoted) == 4
+    for path, what, text in quoted:
+        assert text == quotable(ROOT / path, what), what
+    for link in re.findall(r"\]\(([^)#:]+)\)", page):
+        assert (FOLDER / link).exists(), link
