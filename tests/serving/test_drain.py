@@ -11,6 +11,7 @@ import pytest
 
 from omni_ipc.device.host import HostDevice
 from omni_ipc.errors import InternalError
+from omni_ipc.records import Verdict
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.in_flight import InFlight
 from omni_ipc.serving.messages import (
@@ -25,6 +26,7 @@ from omni_ipc.serving.messages import (
 )
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.worker import StillInFlight
+from omni_ipc.testbed import ControlledRuntime, explore
 from tests.support.held_device import FailingDevice, HeldDevice
 from tests.support.workers import PATIENCE_S, Bench, working
 
@@ -184,9 +186,10 @@ def test_other_ranks_wait_for_their_device_and_announce_nothing() -> None:
             done = bench.answer()
             assert isinstance(done, ComputeDone)
             assert done.rank == 1
-        failed, _ = bench.output()
-        assert isinstance(failed, OutputFailed)
-        assert failed.error.message == "device lost"
+        check_done(bench.call("sleep"))
+    (failed,) = bench.rest_of_outputs()
+    assert isinstance(failed, OutputFailed)
+    assert failed.error.message == "device lost"
     device = HeldDevice()
     with working(Sleeper(), device=device, rank=1, drain_timeout_s=0.05) as bench:
         bench.execute(ONE)
@@ -232,6 +235,24 @@ def test_what_is_in_flight_is_never_less_than_nothing() -> None:
     assert in_flight.drain(0) == (second,)
     in_flight.settle(second)
     assert in_flight.drain(0) == ()
+
+
+def test_a_drain_ends_with_the_last_output_and_not_with_its_time() -> None:
+    """In every order: counted off before, while or after somebody drains."""
+
+    def scenario(rt: ControlledRuntime) -> float:
+        in_flight = InFlight(rt=rt)
+        jobs = [Execute(number, 1, str(number), (ONE,), split=False) for number in (1, 2)]
+        for job in jobs:
+            in_flight.add(job)
+        tasks = [rt.spawn(in_flight.settle, job, name=f"output {job.output}") for job in jobs]
+        assert in_flight.drain(1000) == ()
+        for task in tasks:
+            task.join()
+        return rt.now()
+
+    report = explore(scenario, strategy="dpor")
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("0.0",))
 
 
 def test_a_host_event_needs_no_drain() -> None:

@@ -16,6 +16,12 @@ from omni_ipc.serving.requests import Request
 from tests.support.workers import WAVE, Bench, working
 
 
+class Elsewhere:
+    """Says, as a tensor does, that it lies on another device."""
+
+    device = "cuda:7"
+
+
 class Told:
     """Does what the prompts say: some end the forward, others spoil their own output alone."""
 
@@ -61,6 +67,8 @@ class Told:
                 return {"image": object()}
             case "error":
                 return ValueError("no such size")
+            case "elsewhere":
+                return {"image": [Elsewhere()]}
             case "itself":
                 value: list[Any] = []
                 value.append(value)
@@ -111,6 +119,11 @@ MISFITS = [
     ("object", "the output of request 'r1'.image is a builtins.object, which cannot travel"),
     ("error", "no such size"),
     ("itself", "forward() returned an output for request 'r1' that contains itself"),
+    (
+        "elsewhere",
+        "forward() returned a tensor on cuda:7 for request 'r1', and the worker computes on cpu. Move it there, or to "
+        "the host: tensor.to('cpu').",
+    ),
 ]
 
 
@@ -125,6 +138,23 @@ def test_an_output_that_is_none_fails_alone(prompt: str, told: str) -> None:
         assert list(ready.errors) == [1]
         assert told in ready.errors[1].message
         assert [None if value is None else value.tolist() for value in values] == [[3, 3, 3], None, [1, 1, 1]]
+
+
+@pytest.mark.torch
+def test_a_tensor_of_another_device_is_told_with_both() -> None:
+    """The only request fails at once; a tensor on the host is fine."""
+    import torch
+
+    class Straying:
+        def forward(self, batch: Sequence[Request]) -> list[Any]:
+            return [torch.ones(2, device=request.prompt) for request in batch]
+
+    with working(Straying()) as bench:
+        failed, _ = ask(bench, "meta")
+        assert isinstance(failed, ComputeFailed)
+        assert "a tensor on meta for request 'r0', and the worker computes on cpu" in failed.error.message
+        assert isinstance(ask(bench, "cpu")[0], ComputeDone)
+        assert bench.output()[1].tolist() == [1, 1]
 
 
 def test_a_single_output_that_cannot_travel_is_told_in_its_place() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from omni_ipc.device.api import Device
@@ -76,13 +76,12 @@ class Bench:
         self._task.join(PATIENCE_S)
 
     def rest(self) -> list[Reply]:
-        """Take what the main loop said before it closed its lane."""
-        said = []
-        try:
-            while True:
-                said.append(self.answer())
-        except PeerClosed:
-            return said
+        """Take what the main loop says until it closes its lane."""
+        return _rest(self._replies)
+
+    def rest_of_outputs(self) -> list[Reply]:
+        """Take what the output thread says until it closes its lane."""
+        return _rest(self._outputs)
 
     def _run(self, worker: Worker) -> None:
         try:
@@ -93,7 +92,7 @@ class Bench:
             self.ended.set_result(None)
 
 
-@contextmanager
+@contextlib.contextmanager
 def working(pipeline: Pipeline, *, device: Device | None = None, **options: Any) -> Iterator[Bench]:
     """Run a worker for the length of a test; it must end in good order."""
     bench = Bench(pipeline, device or HostDevice(), **options)
@@ -112,3 +111,11 @@ def _link(name: str, message_type: Any) -> tuple[LaneSender[Any], PortReceiver[A
 def _take(lane: PortReceiver[Reply]) -> tuple[Reply, Any]:
     delivery = lane.receive(PATIENCE_S)
     return delivery.message, delivery.unpack()
+
+
+def _rest(lane: PortReceiver[Reply]) -> list[Reply]:
+    said = []
+    with contextlib.suppress(PeerClosed):
+        while True:
+            said.append(_take(lane)[0])
+    return said
