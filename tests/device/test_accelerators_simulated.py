@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import pytest
@@ -15,6 +16,13 @@ from tests.testbed.kernels import found
 WAITS = ("after.hold_back(self._side)", "self._mark(self._side).synchronize()", "stream.wait_event(self._event)")
 
 
+@dataclasses.dataclass
+class Output:
+    """What a pipeline may return."""
+
+    image: object
+
+
 def copy_one(torch: SimulatedTorch):  # type: ignore[no-untyped-def]
     """Make a scenario that computes on one stream, and brings the output to the host; then the output is dropped."""
 
@@ -22,10 +30,10 @@ def copy_one(torch: SimulatedTorch):  # type: ignore[no-untyped-def]
         torch.begin(rt)
         device = open_device(torch.kind)
         output = torch.compute(lambda: 42)
-        host = device.to_host([output, "text"], after=device.record())
+        host = device.to_host([Output(output), "text"], after=device.record())
         del output
-        assert [host[0].read(), host[1]] == [42, "text"]
-        return host[0].read()
+        assert [host[0]["image"].read(), host[1]] == [42, "text"]
+        return host[0]["image"].read()
 
     return scenario
 
