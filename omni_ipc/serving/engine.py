@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from omni_ipc.errors import OmniError
+from omni_ipc.errors import OmniError, UsageError
 from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.core import EngineCore
@@ -22,6 +22,8 @@ from omni_ipc.serving.factory import load
 from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.spec import WorkerSpec
+from omni_ipc.transport.geometry import SlotClass
+from omni_ipc.transport.guests import Outlet
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -46,7 +48,7 @@ class Engine(EngineCore):
             the engine starts its own.
 
     Raises:
-        UsageError: the pipeline cannot be imported; told before any process is started.
+        UsageError: the pipeline cannot be imported, told before any process is started; or the hosts do not fit.
         PeerFailed: a worker could not build it.
         Timeout: a worker did not start within ``start_timeout_s``.
     """
@@ -65,11 +67,27 @@ class Engine(EngineCore):
         with contextlib.ExitStack() as undo:
             if hosts is None:
                 hosts = undo.enter_context(HostGroup(config.workers, timeout_s=config.start_timeout_s))
-            self._workers = hosts.open(rt, _worker_spec(config, spec))
+            if len(hosts.pids) != config.workers:
+                raise UsageError(
+                    f"workers={config.workers}, and the hosts have {len(hosts.pids)} ranks. Set workers to that, or "
+                    f"give HostGroup({config.workers})."
+                )
+            slots = [SlotClass(*each) for each in config.output_slots]
+            self._workers = hosts.open(rt, _worker_spec(config, spec), slab_classes=slots)
             undo.callback(self._workers.kill)
             executor = Executor(rt=rt, link=self._workers, table=OutputTable(rt=rt), config=config)
             super().__init__(rt=rt, executor=executor, config=config)
             self._processes = undo.pop_all()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The ids of the workers' processes, by rank."""
+        return self._workers.pids
+
+    @property
+    def outlet(self) -> Outlet:
+        """What it takes to hand outputs on to another process, without a copy; see `Relay`."""
+        return self._workers.outlet()
 
     def _stop(self) -> bool:
         """Stop the workers; those that do not end by themselves are killed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from omni_ipc.errors import UsageError
 from omni_ipc.serving.config import ServingConfig
+from omni_ipc.transport.geometry import DEFAULT_CLASSES
 
 
 class EngineConfig(ServingConfig, frozen=True, kw_only=True):
@@ -14,6 +15,9 @@ class EngineConfig(ServingConfig, frozen=True, kw_only=True):
         device: of each worker, in torch's words, with "{rank}" for its rank: "cpu", "cuda:{rank}".
         max_batch: requests that are computed together, at most.
         max_waiting: requests that may wait for their turn, at most; what comes beyond is refused at the call.
+        output_slots: bytes (rising powers of two) and number of the slots that outputs come in. The default has room
+            for 64 MiB of each size; what finds no slot within a second goes through the lane, which takes longer. A
+            slot costs memory from its first use on.
         start_timeout_s: how long a worker may take to start, and to build its pipeline.
     """
 
@@ -21,6 +25,7 @@ class EngineConfig(ServingConfig, frozen=True, kw_only=True):
     device: str = "cpu"
     max_batch: int = 32
     max_waiting: int = 1024
+    output_slots: tuple[tuple[int, int], ...] = DEFAULT_CLASSES
     start_timeout_s: float = 60.0
 
     def __post_init__(self) -> None:
