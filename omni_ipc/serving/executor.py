@@ -14,7 +14,7 @@ import msgspec
 from omni_ipc.errors import OmniError, PeerClosed, ShutdownError, Timeout
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.serving.caller import Caller
-from omni_ipc.serving.computed import Computed, Executed, Stepped
+from omni_ipc.serving.computed import Computed, Executed, Stepped, errors_of, slowest, with_errors
 from omni_ipc.serving.config import ServingConfig
 from omni_ipc.serving.health import Health, OnFailure
 from omni_ipc.serving.ids import Minted
@@ -93,12 +93,14 @@ class Executor:
                 _of(bare),
                 payload=inputs,
             )
+            for place, error in errors_of(answers).items():
+                self._table.spoil(minted.outputs[place], error)
             if minted.split:
                 self._table.expect_batch(minted.output, minted.outputs)
         except OmniError as error:
             self._table.drop(minted.output, error)
             raise
-        return Executed(minted.outputs, max(each.done.execution_s for each in answers), answers[0].done.stages)
+        return Executed(minted.outputs, slowest(answers), answers[0].done.stages)
 
     def step(self, requests: Sequence[Request]) -> Stepped:
         """Do one step of each request; in step execution only, and by one task at a time.
@@ -113,7 +115,7 @@ class Executor:
         values = answers[0].values
         if isinstance(values, OmniError):
             raise values
-        return Stepped(values, max(each.done.execution_s for each in answers), answers[0].done.stages)
+        return Stepped(with_errors(values, errors_of(answers)), slowest(answers), answers[0].done.stages)
 
     def wait(self, output: str) -> Future[Any]:
         """Ask for an output; give the future to `result`, or await it and `drop` what you give up.
@@ -140,8 +142,10 @@ class Executor:
             late = Timeout(
                 f"Output '{output}' did not come within {limit.seconds:g} s. Pending: {self.describe()}. {limit.remedy}"
             )
-            self._table.drop(output, late)  # settles the future, unless it came at the last moment
-            return future.result()
+            self._table.drop(output, late)
+            if future.done():  # with that error, unless it came at the last moment
+                return future.result()
+            raise late from None
 
     def drop(self, output: str, reason: OmniError | None = None) -> bool:
         """Give up an output, or all of a batch; what comes of it from now on goes nowhere.

@@ -72,8 +72,13 @@ class Minted(NamedTuple):
     @classmethod
     def batch(cls, epoch: int, number: int, requests: int) -> Minted:
         """Make the ids of a batch."""
-        places = range(1, requests + 1)
-        return cls(str(OutputId(epoch, number)), tuple([str(OutputId(epoch, number, place)) for place in places]))
+        output = str(OutputId(epoch, number))
+        return cls(output, parts_of(output, requests))
+
+
+def parts_of(batch: str, requests: int) -> tuple[str, ...]:
+    """Name the outputs of a batch, in the order of its requests."""
+    return tuple([f"{batch}/{place}" for place in range(1, requests + 1)])
 
 
 def whole_of(output: str) -> str:

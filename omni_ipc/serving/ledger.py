@@ -46,11 +46,10 @@ class Ledger:
         del self._open[whole]
         return whole
 
-    def settle_all_but(self, outputs: Collection[str], batches: Collection[str]) -> None:
-        """Close everything except these outputs, and those of these batches."""
+    def settle_all_but(self, outputs: Collection[str]) -> None:
+        """Close everything except these outputs."""
         kept = {
-            whole: opened if whole in batches else dict.fromkeys(each for each in opened if each in outputs)
-            for whole, opened in self._open.items()
+            whole: dict.fromkeys(each for each in opened if each in outputs) for whole, opened in self._open.items()
         }
         self._open = {whole: opened for whole, opened in kept.items() if opened}
 

@@ -21,7 +21,7 @@ import msgspec
 from omni_ipc.errors import Aborted, OmniError, PeerFailed, UsageError
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.seam.futures import fail, resolve
-from omni_ipc.serving.ids import Minted
+from omni_ipc.serving.ids import Minted, parts_of
 from omni_ipc.serving.ledger import Ledger
 from omni_ipc.serving.pending import Pending, Tally
 from omni_ipc.serving.waves import Wave
@@ -127,9 +127,9 @@ class OutputTable:
         with self._rt.region("Dispatcher.Expect", self._lock, batch=batch):
             if batch in self._unsplit:
                 self._split(outputs, self._unsplit.pop(batch))
-            elif self._ledger.open_of(batch):
+            elif any(self._ledger.is_open(output) and output not in self._cached for output in outputs):
                 self._splits[batch] = tuple(outputs)
-            else:
+            elif not self._ledger.open_of(batch):
                 self._raise_if_closed()
 
     def take_split(self, batch: str, values: object) -> None:
@@ -160,6 +160,12 @@ class OutputTable:
         with self._rt.region("Pump.Deliver", self._lock, output=output):
             self._resolve_or_cache(output, value)
 
+    def spoil(self, output: str, error: OmniError) -> None:
+        """Put an error into the place of an output that is not delivered yet: it is of no use, here or on its way."""
+        with self._rt.region("Dispatcher.Spoil", self._lock, output=output):
+            self._cached.pop(output, None)
+            self._resolve_or_cache(output, error)
+
     def wait(self, output: str) -> Future[Any]:
         """Ask for an output: a future that is settled already if the output is here.
 
@@ -176,7 +182,7 @@ class OutputTable:
                 future = self._rt.future()
                 self._settle(output, future, self._cached.pop(output))
                 return future
-            self._raise_if_closed()
+            self._raise_if_closed(output)
             if not self._ledger.is_open(output):
                 raise UsageError(self._ledger.why_not_open(output))
             future = self._waiting[output] = self._rt.future()
@@ -215,11 +221,13 @@ class OutputTable:
                 wave.fail(reason)
             self._rpcs.clear()
             self._splits.clear()
+            for batch in [*self._unsplit]:
+                self._split_by_place(batch, self._unsplit.pop(batch))
             self._tally.failed += len(self._waiting)
             for future in self._waiting.values():
                 fail(future, reason)
             self._waiting.clear()
-            self._ledger.settle_all_but(self._cached, self._unsplit)
+            self._ledger.settle_all_but(self._cached)
 
     def describe(self) -> Pending:
         """Tell what the table holds."""
@@ -250,6 +258,11 @@ class OutputTable:
         for output, value in zip(outputs, values, strict=True):
             self._resolve_or_cache(output, value)
 
+    def _split_by_place(self, batch: str, values: Any) -> None:
+        """Split a batch whose map would come too late."""
+        known = isinstance(values, list | tuple)
+        self._split(parts_of(batch, len(values)) if known else self._ledger.open_of(batch), values)
+
     def _resolve_or_cache(self, output: str, value: object) -> None:
         future = self._waiting.pop(output, None)
         if future is not None:
@@ -275,6 +288,10 @@ class OutputTable:
             self._splits.pop(whole, None)
             self._unsplit.pop(whole, None)
 
-    def _raise_if_closed(self) -> None:
+    def _raise_if_closed(self, wanted: str | None = None) -> None:
+        """Refuse what is new; an output that was asked for in vain has nobody who would take it."""
         if self._closed is not None:
+            if wanted is not None and self._ledger.is_open(wanted):
+                self._tally.failed += 1
+                self._close_output(wanted)
             raise self._closed.with_traceback(None)  # it would grow by each one that raises it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from omni_ipc.errors import (
@@ -17,7 +17,7 @@ from omni_ipc.errors import (
     Timeout,
 )
 from omni_ipc.seam.api import Runtime
-from omni_ipc.serving.computed import Computed
+from omni_ipc.serving.computed import Computed, with_errors
 from omni_ipc.serving.links import Delivery, WorkerLink
 from omni_ipc.serving.messages import (
     CallFailed,
@@ -101,21 +101,21 @@ class ResultPump:
         Spec: PumpUnpack
         """
         with self._rt.region("Pump.Unpack", output=ready.output):
-            values = _with_errors(unpack(delivery), ready.errors)
+            values = with_errors(unpack(delivery), {at: _told(error) for at, error in ready.errors.items()})
         self._hand_over(ready, values)
 
     def _settle(self, delivery: Delivery[Reply]) -> None:
         match delivery.message:
             case ComputeDone() as done:
-                self._answer(done, Computed(done, _with_errors(unpack(delivery), done.errors)))
+                self._answer(done, Computed(done, unpack(delivery)))
             case Returned() as returned:
                 self._answer(returned, returned.value)
             case ComputeFailed() | CallFailed() as failed:
-                self._answer(failed, failed.error.as_error("The worker"))
+                self._answer(failed, _told(failed.error))
             case OutputReady() as ready:
                 self.take_output(ready, delivery)
             case OutputFailed(error=error) as failed:
-                self._hand_over(failed, error.as_error("The worker"))
+                self._hand_over(failed, _told(error))
 
     def _answer(self, reply: ComputeDone | Returned | ComputeFailed | CallFailed, answer: object) -> None:
         self._table.settle_rpc(reply.rpc, answer, wave=reply.wave, rank=reply.rank)
@@ -174,10 +174,5 @@ def unpack(delivery: Delivery[Reply]) -> Any:
         return error
 
 
-def _with_errors(values: Any, errors: Mapping[int, RemoteError]) -> Any:
-    """Put errors into the places of the values that they stand for."""
-    if not errors or isinstance(values, BaseException):
-        return values
-    return [
-        errors[index].as_error("The worker") if index in errors else value for index, value in enumerate(values or ())
-    ]
+def _told(error: RemoteError) -> OmniError:
+    return error.as_error("The worker")

@@ -18,6 +18,7 @@ from omni_ipc.serving.messages import (
     ComputeDone,
     ComputeFailed,
     Execute,
+    OutputReady,
     Returned,
 )
 from omni_ipc.serving.outputs import OutputTable
@@ -106,6 +107,23 @@ def test_every_rank_s_failure_is_told(two: tuple[Executor, Scripted]) -> None:
     with pytest.raises(UsageError, match="Output '1' is settled"):
         executor.wait("1")
     assert executor.describe() == EMPTY
+
+
+def test_a_request_that_failed_alone_on_some_rank_is_told_and_its_sibling_delivered(
+    two: tuple[Executor, Scripted],
+) -> None:
+    """Rank 0 has an output for both; which is of no use where another rank has failed."""
+    executor, link = two
+    asked = Asked(executor.execute, [Request("x"), Request("y")])
+    call = link.hear_call()
+    link.say(OutputReady("1", split=True), ["one", "two"])
+    link.say(ComputeDone(call.rpc, call.wave, 0, 0.0))
+    errors = {1: RemoteError.from_exception(ValueError("no memory"))}
+    link.say(ComputeDone(call.rpc, call.wave, 1, 0.0, errors=errors))
+    good, bad = asked.result().outputs
+    assert executor.result(good, executor.wait(good)) == "one"
+    with pytest.raises(PeerFailed, match=r"The worker of rank 1 failed with builtins\.ValueError: no memory"):
+        executor.result(bad, executor.wait(bad))
 
 
 def test_a_rank_that_hangs_with_one_that_failed_is_not_waited_for() -> None:

@@ -235,6 +235,24 @@ def test_what_belongs_to_an_earlier_engine_goes_nowhere() -> None:
     assert (table.tally().discarded_outputs, table.tally().discarded_answers) == (2, 1)
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(["spoil", "deliver", "wait"])), ids="-".join)
+def test_a_spoilt_output_fails_its_consumer_in_every_order(table: OutputTable, order: tuple[str, ...]) -> None:
+    """Unless it was delivered before; it is never delivered after."""
+    output = table.mint().output
+    got: list[object] = []
+    steps: dict[str, Callable[[], object]] = {
+        "spoil": lambda: table.spoil(output, PeerFailed("rank 1 has failed")),
+        "deliver": lambda: table.deliver(output, "picture"),
+        "wait": lambda: got.append(table.wait(output)),
+    }
+    for name in order:
+        steps[name]()
+    (future,) = got
+    delivered = {order.index("deliver"), order.index("wait")} == {0, 1}
+    assert str(future.exception(0) or future.result(0)) == ("picture" if delivered else "rank 1 has failed")  # type: ignore[attr-defined]
+    assert table.describe() == EMPTY
+
+
 def test_an_output_that_comes_twice_is_delivered_once(table: OutputTable) -> None:
     """The second one is discarded, whether or not the first was taken meanwhile."""
     output = table.mint().output
@@ -320,6 +338,47 @@ def test_a_batch_that_has_arrived_before_the_end_can_still_be_split(table: Outpu
         table.expect_batch(missing, others)
     table.take_split(missing, ["three", "four"])
     assert table.describe() == EMPTY
+
+
+@pytest.mark.parametrize("whole", [["one", "two"], PeerFailed("out of memory")], ids=["values", "an error"])
+def test_a_batch_that_has_arrived_before_the_end_is_delivered_to_who_waits(table: OutputTable, whole: object) -> None:
+    """Its map is late, but its consumer is here, and so is its output; the other one can still be asked for."""
+    batch, outputs = table.mint_batch(2)
+    future = table.wait(outputs[1])
+    table.take_split(batch, whole)
+    table.close(ShutdownError("closing time"))
+    table.expect_batch(batch, outputs)
+    for expected, got in (("two", future), ("one", table.wait(outputs[0]))):
+        assert str(got.exception(0) or got.result(0)) == (expected if isinstance(whole, list) else str(whole))
+    assert table.describe() == EMPTY
+
+
+def test_an_output_that_was_refused_to_its_consumer_goes_nowhere_when_it_comes(table: OutputTable) -> None:
+    """Between the beginning of a shutdown and its end: nobody would take it any more."""
+    refused, awaited = table.mint_batch(2).outputs
+    future = table.wait(awaited)
+    table.refuse(ShutdownError("closing time"))
+    with pytest.raises(ShutdownError):
+        table.wait(refused)
+    table.deliver(refused, "picture")
+    table.deliver(awaited, "another")
+    assert future.result(0) == "another"
+    assert table.describe() == EMPTY
+
+
+def test_from_a_refusal_on_what_is_awaited_still_comes_and_what_is_new_does_not(table: OutputTable) -> None:
+    """A call and a batch that are under way are completed; another call, and another number, are refused."""
+    batch, outputs = table.mint_batch(1)
+    future, call = table.wait(outputs[0]), table.expect_rpc(1)
+    table.refuse(ShutdownError("closing time"))
+    assert table.settle_rpc(1, "done")
+    assert call.gathered() == ["done"]
+    table.expect_batch(batch, outputs)
+    table.take_split(batch, ["one"])
+    assert future.result(0) == "one"
+    for new in (table.mint, lambda: table.mint_batch(2), lambda: table.expect_rpc(2)):
+        with pytest.raises(ShutdownError):
+            new()
 
 
 def test_the_first_reason_of_an_end_stays(table: OutputTable) -> None:
