@@ -26,14 +26,14 @@ SERVE = """
 import importlib, importlib.util, pkgutil, sys
 import omni_ipc
 
-modules = sorted(m.name for m in pkgutil.walk_packages(omni_ipc.__path__, "omni_ipc."))
-of_torch = ["device.accelerator", "device.cuda", "pipelines.diffusion", "pipelines.denoiser"]  # they come last
-of_torch = [f"omni_ipc.{name}" for name in of_torch]
-modules = [name for name in modules if name not in of_torch]
-if importlib.util.find_spec("torch"):
-    modules += of_torch
-for name in modules:
-    assert "torch" not in sys.modules
+of_torch = ("device.accelerator", "device.cuda", "pipelines.denoiser", "pipelines.diffusion")
+of_torch = {f"omni_ipc.{name}" for name in of_torch}
+modules = {m.name for m in pkgutil.walk_packages(omni_ipc.__path__, "omni_ipc.")}
+assert of_torch < modules
+for name in sorted(modules - of_torch):
+    importlib.import_module(name)
+    assert "torch" not in sys.modules, name
+for name in sorted(of_torch) if importlib.util.find_spec("torch") else ():
     importlib.import_module(name)
 print(*modules)
 
