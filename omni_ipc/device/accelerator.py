@@ -50,7 +50,7 @@ class Accelerator:
         Raises:
             EnvironmentMissing: there is no such device here.
         """
-        self._torch: Any = torch.get_device_module(kind)
+        self._torch: Any = getattr(torch, kind)
         count = self._torch.device_count() if self._torch.is_available() else 0
         if index >= count:
             raise EnvironmentMissing(

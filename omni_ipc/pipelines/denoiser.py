@@ -156,7 +156,7 @@ class Denoiser:
 
     def _give_back(self) -> None:
         if self._device.type != "cpu":
-            torch.get_device_module(self._device.type).empty_cache()
+            getattr(torch, self._device.type).empty_cache()
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:

@@ -94,7 +94,6 @@ class SimulatedTorch(ModuleType):
         self.Tensor = Tensor
         self.__version__ = "simulated"
         self.device = str
-        self.get_device_module = lambda kind: getattr(self, kind)
         self.cuda = self._module(BlockingEvent)
         self.xpu = self._module(Event)
 
