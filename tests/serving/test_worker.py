@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omni_ipc.errors import UsageError
+from omni_ipc.device.host import HostDevice
+from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.serving.messages import CallFailed, ComputeDone, ComputeFailed, OutputFailed, OutputReady, Returned
 from omni_ipc.serving.pipeline import Methods
 from omni_ipc.serving.requests import Request
-from tests.support.workers import WAVE, Bench, working
+from tests.support.workers import PATIENCE_S, WAVE, Bench, working
 
 
 class Elsewhere:
@@ -219,6 +220,26 @@ def test_declared_methods_are_called_and_others_are_not() -> None:
             assert isinstance(answer, CallFailed)
             assert told in answer.error.message
         check_serves(bench)
+
+
+def test_a_command_that_cannot_be_read_ends_the_worker_loudly() -> None:
+    """Nobody could be answered; what was computed before is announced, and the lanes are closed."""
+    bench = Bench(Told(), HostDevice())
+    bench.execute(Request("a", "xy"))
+    bench.babble()
+    with pytest.raises(FormatError, match="A message of 5 bytes is no"):
+        bench.ended.result(PATIENCE_S)
+    assert [type(said) for said in bench.rest()] == [ComputeDone]
+    assert [type(said) for said in bench.rest_of_outputs()] == [OutputReady]
+
+
+def test_a_worker_whose_engine_has_left_ends_as_if_it_was_stopped() -> None:
+    """What was computed is announced, for whoever may still read."""
+    bench = Bench(Told(), HostDevice())
+    bench.execute(Request("a", "xy"))
+    bench.leave()
+    bench.ended.result(PATIENCE_S)
+    assert [type(said) for said in bench.rest_of_outputs()] == [OutputReady]
 
 
 class Mute:

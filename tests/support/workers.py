@@ -23,6 +23,8 @@ PATIENCE_S = 30.0
 
 WAVE = 4
 
+_RING_BYTES = 1 << 16
+
 
 class Bench:
     """The engine's ends of a worker."""
@@ -30,9 +32,11 @@ class Bench:
     ended: Future[None]
 
     def __init__(self, pipeline: Pipeline, device: Device, **options: Any) -> None:
-        self._to_worker, requests = _link("requests", Command)
-        replies, self._replies = _link("worker.main", Reply)
-        outputs, self._outputs = _link("worker.output", Reply)
+        port, (self._writer,) = plain_port("requests", ring_bytes=_RING_BYTES)
+        self._to_worker: LaneSender[Command] = LaneSender(self._writer, timeout=PATIENCE_S)
+        requests: PortReceiver[Command] = PortReceiver(port, Command)
+        replies, self._replies = _link("worker.main")
+        outputs, self._outputs = _link("worker.output")
         self._numbers = itertools.count(1)
         self.ended = RT.future()
         worker = Worker(
@@ -75,6 +79,14 @@ class Bench:
         self._to_worker.send(Stop())
         self._task.join(PATIENCE_S)
 
+    def babble(self) -> None:
+        """Send what is no command."""
+        self._writer.send(b"hello", timeout=PATIENCE_S)
+
+    def leave(self) -> None:
+        """Close the lane to the worker, without a word."""
+        self._to_worker.close()
+
     def rest(self) -> list[Reply]:
         """Take what the main loop says until it closes its lane."""
         return _rest(self._replies)
@@ -103,9 +115,9 @@ def working(pipeline: Pipeline, *, device: Device | None = None, **options: Any)
     bench.ended.result(PATIENCE_S)
 
 
-def _link(name: str, message_type: Any) -> tuple[LaneSender[Any], PortReceiver[Any]]:
-    port, (writer,) = plain_port(name, ring_bytes=1 << 16)
-    return LaneSender(writer, timeout=PATIENCE_S), PortReceiver(port, message_type)
+def _link(name: str) -> tuple[LaneSender[Reply], PortReceiver[Reply]]:
+    port, (writer,) = plain_port(name, ring_bytes=_RING_BYTES)
+    return LaneSender(writer, timeout=PATIENCE_S), PortReceiver(port, Reply)
 
 
 def _take(lane: PortReceiver[Reply]) -> tuple[Reply, Any]:
