@@ -58,6 +58,17 @@ class Admission:
         self.error: OmniError | None = None
 
 
+class _Deserted:
+    """Requests whose streams were deleted.
+
+    Guarded by nothing: a destructor may run in the middle of any critical section, of the same thread, too. Both ends
+    of a deque are safe by themselves.
+    """
+
+    def __init__(self) -> None:
+        self.admissions: deque[Admission] = deque()
+
+
 class Scheduler:
     """Holds the requests that are open, in order of their admission; every method is one region.
 
@@ -79,8 +90,8 @@ class Scheduler:
         self._waiting: dict[int, Admission] = {}
         self._closed: OmniError | None = None
         self._tally = Tally()
-        # Not guarded: a destructor may run in the middle of any critical section, of ours, too.
-        self._deserted: deque[Admission] = deque()
+        self._deserted = _Deserted()
+        rt.watch(self._deserted, None, name="Scheduler.deserted")
 
     def admit(self, request: Request) -> Admission:
         """Take a request in, or refuse it: now, and not when its output is asked for.
@@ -160,8 +171,9 @@ class Scheduler:
             return admission.error
 
     def desert(self, admission: Admission) -> None:
-        """Note that the stream of a request was deleted; may be called by destructors."""
-        self._deserted.append(admission)
+        """Note that the stream of a request was deleted; may be called by destructors, and takes no lock."""
+        with self._rt.region("Stream.Desert", None, number=admission.number):
+            self._deserted.admissions.append(admission)
 
     def abort(self, request_ids: Iterable[str]) -> int:
         """End all open requests of these ids, whether they wait, are computed, or have an output that nobody took.
@@ -206,8 +218,9 @@ class Scheduler:
             return self._tally.freeze(waiting=len(self._waiting))
 
     def _end_deserted(self) -> None:
-        while self._deserted:
-            admission = self._deserted.popleft()
+        deserted = self._deserted.admissions
+        while deserted:
+            admission = deserted.popleft()
             self._end(admission, Aborted(f"The stream of request '{admission.request.id}' was deleted."))
 
     def _end(self, admission: Admission, error: OmniError) -> None:

@@ -36,9 +36,11 @@ class OutputStream:
         self._outputs = outputs
         self._timeout = timeout
         self._taken = False
+        self._over = False  # nothing can be left of it
 
     def __del__(self) -> None:
-        self._scheduler.desert(self._admission)
+        if not self._over:
+            self._scheduler.desert(self._admission)
 
     @property
     def request_id(self) -> str:
@@ -57,10 +59,12 @@ class OutputStream:
         """
         account = self._take()
         try:
-            return await follow(account)
+            output = await follow(account)
         except BaseException:  # cancelled, too
             self.close()
             raise
+        self._over = True
+        return output
 
     def result(self) -> RequestOutput:
         """Take the output, and block until it is here.
@@ -70,14 +74,17 @@ class OutputStream:
         """
         account = self._take()
         try:
-            return follow_blocking(account)
+            output = follow_blocking(account)
         except BaseException:  # interrupted, too
             self.close()
             raise
+        self._over = True
+        return output
 
     def close(self) -> None:
         """Give the output up, if it was not taken; idempotent."""
         self._scheduler.end(self._admission, Aborted(f"The stream of request '{self.request_id}' was closed."))
+        self._over = True
 
     async def aclose(self) -> None:
         """Give the output up, if it was not taken; for `contextlib.aclosing`."""
@@ -116,6 +123,7 @@ class OutputStream:
         except OmniError as error:
             raise self._scheduler.end(admission, error) or error from None
         if (ended := self._scheduler.deliver(admission, waited_s)) is not None:
+            del value  # the error keeps this frame for as long as the admission keeps the error
             raise ended
         return self._assemble(computed, value, waited_s)
 

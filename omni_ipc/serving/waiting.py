@@ -41,6 +41,7 @@ def follow_blocking(account: Account[T]) -> T:
                 return cast("T", end.value)
             with contextlib.suppress(TimeoutError, CancelledError):
                 wait.future.exception(wait.timeout_s)
+            del wait  # an error that keeps this frame alive keeps no output
 
 
 async def follow(account: Account[T]) -> T:
@@ -55,6 +56,7 @@ async def follow(account: Account[T]) -> T:
             except StopIteration as end:
                 return cast("T", end.value)
             await _settled(wait)
+            del wait  # see above
 
 
 async def _settled(wait: Wait) -> None:
