@@ -17,8 +17,9 @@ from omni_ipc.errors import FormatError
 from omni_ipc.seam.api import Future
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.factory import make_device, make_runtime, make_worker
+from omni_ipc.serving.in_flight import StillInFlight
 from omni_ipc.serving.spec import MESSAGE_BYTES, SEGMENTS, Answer, Ended, Opened, Refused, WorkerSpec
-from omni_ipc.serving.worker import StillInFlight, Worker
+from omni_ipc.serving.worker import Worker
 from omni_ipc.transport import liveness, wire
 from omni_ipc.transport.memory import Segment
 

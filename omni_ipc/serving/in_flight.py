@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from omni_ipc.errors import InternalError
+from collections.abc import Sequence
+
+from omni_ipc.errors import InternalError, Timeout
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.messages import Execute
+
+
+class StillInFlight(Timeout):
+    """The device did not come to outputs in time, so their memory must stay as it is."""
+
+    def __init__(self, what: str, jobs: Sequence[Execute], after_s: float, remedy: str) -> None:
+        named = ", ".join(f"'{job.output}'" for job in jobs[:5]) + (", ..." if len(jobs) > 5 else "")
+        super().__init__(f"{what}: {len(jobs)} outputs ({named}) were still in flight after {after_s:g} s. {remedy}")
 
 
 class InFlight:

@@ -40,7 +40,8 @@ class Stepping(Protocol):
     def step(self, batch: Sequence[Request]) -> Sequence[Any | None]:
         """Do one step of each request; give its output if that was its last one, else None.
 
-        A request is in the batches until its output came. One that is missing from a batch was aborted.
+        A request is in every batch until its output came; one that is missing from a batch was given up. Its inputs
+        come with its first step alone.
         """
 
 

@@ -18,6 +18,7 @@ from omni_ipc.device.api import Device
 from omni_ipc.errors import PeerClosed, PeerDied, Timeout
 from omni_ipc.seam.api import Runtime, Task
 from omni_ipc.serving.announcer import Announcer, Computed, close, insist, send_fit
+from omni_ipc.serving.in_flight import StillInFlight
 from omni_ipc.serving.links import Delivery, Receiver, Sender
 from omni_ipc.serving.memory_state import MemoryState
 from omni_ipc.serving.messages import (
@@ -37,14 +38,6 @@ from omni_ipc.serving.pipeline import Methods, Pipeline
 from omni_ipc.serving.requests import attach_inputs
 from omni_ipc.serving.returned import check
 from omni_ipc.transport.wire import RemoteError
-
-
-class StillInFlight(Timeout):
-    """The device did not come to outputs in time, so their memory must stay as it is."""
-
-    def __init__(self, what: str, jobs: Sequence[Execute], after_s: float, remedy: str) -> None:
-        named = ", ".join(f"'{job.output}'" for job in jobs[:5]) + (", ..." if len(jobs) > 5 else "")
-        super().__init__(f"{what}: {len(jobs)} outputs ({named}) were still in flight after {after_s:g} s. {remedy}")
 
 
 class Worker:

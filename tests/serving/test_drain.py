@@ -13,7 +13,7 @@ from omni_ipc.device.host import HostDevice
 from omni_ipc.errors import InternalError
 from omni_ipc.records import Verdict
 from omni_ipc.seam.native import NativeRuntime
-from omni_ipc.serving.in_flight import InFlight
+from omni_ipc.serving.in_flight import InFlight, StillInFlight
 from omni_ipc.serving.messages import (
     CallFailed,
     ComputeDone,
@@ -25,7 +25,6 @@ from omni_ipc.serving.messages import (
     Returned,
 )
 from omni_ipc.serving.requests import Request
-from omni_ipc.serving.worker import StillInFlight
 from omni_ipc.testbed import ControlledRuntime, explore
 from tests.support.held_device import FailingDevice, HeldDevice
 from tests.support.workers import PATIENCE_S, Bench, working
