@@ -9,7 +9,7 @@ commands ─► main loop ── forward() on the device ──┬─► Compute
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
