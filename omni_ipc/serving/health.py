@@ -20,7 +20,7 @@ class Health:
         self._rt = rt
         self._lock = rt.lock()
         self._failure: OmniError | None = None
-        self._callbacks: list[OnFailure] = []  # taken by whoever notes the failure, and by nobody else
+        self._callbacks: list[OnFailure] = []
         rt.watch(self, self._lock, name="Health")
 
     def fail(self, failure: OmniError) -> None:
@@ -29,7 +29,7 @@ class Health:
             if self._failure is not None:
                 return
             self._failure = failure
-            callbacks, self._callbacks = self._callbacks, []
+            callbacks = tuple(self._callbacks)
         for callback in callbacks:
             _tell(callback, failure)
 

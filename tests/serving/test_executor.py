@@ -109,7 +109,7 @@ def test_every_rank_s_failure_is_told(two: tuple[Executor, Scripted]) -> None:
     assert executor.describe() == EMPTY
 
 
-def test_a_request_that_failed_alone_on_some_rank_is_told_and_its_sibling_delivered(
+def test_a_request_that_failed_alone_on_some_ranks_is_told_and_its_sibling_delivered(
     two: tuple[Executor, Scripted],
 ) -> None:
     """Rank 0 has an output for both; which is of no use where another rank has failed."""
@@ -117,12 +117,12 @@ def test_a_request_that_failed_alone_on_some_rank_is_told_and_its_sibling_delive
     asked = Asked(executor.execute, [Request("x"), Request("y")])
     call = link.hear_call()
     link.say(OutputReady("1", split=True), ["one", "two"])
-    link.say(ComputeDone(call.rpc, call.wave, 0, 0.0))
-    errors = {1: RemoteError.from_exception(ValueError("no memory"))}
-    link.say(ComputeDone(call.rpc, call.wave, 1, 0.0, errors=errors))
+    for rank in range(2):
+        errors = {1: RemoteError.from_exception(ValueError(f"no memory on {rank}"))}
+        link.say(ComputeDone(call.rpc, call.wave, rank, 0.0, errors=errors))
     good, bad = asked.result().outputs
     assert executor.result(good, executor.wait(good)) == "one"
-    with pytest.raises(PeerFailed, match=r"The worker of rank 1 failed with builtins\.ValueError: no memory"):
+    with pytest.raises(PeerFailed, match=r"The worker of rank 0 failed with builtins\.ValueError: no memory on 0"):
         executor.result(bad, executor.wait(bad))
 
 
@@ -187,6 +187,18 @@ def test_an_answer_to_another_engine_is_nobody_s() -> None:
     assert asked.result() == ["of the second"]
     link.say_goodbye()
     executor.shutdown()
+
+
+def test_an_answer_that_comes_at_the_last_moment_is_taken() -> None:
+    """The wait for it has timed out, and before the call is given up it is there."""
+    executor, _ = scripted(RT)
+
+    def too_short(future: object, timeout_s: float) -> None:
+        executor._table.settle_rpc(1, "late")
+        raise TimeoutError
+
+    executor._pumping.wait = too_short  # type: ignore[method-assign]
+    assert executor.call("echo") == ["late"]
 
 
 class _LateTable(OutputTable):

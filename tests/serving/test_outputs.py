@@ -21,6 +21,12 @@ def table() -> OutputTable:
     return OutputTable(rt=RT)
 
 
+def held(table: OutputTable) -> dict[str, object]:
+    """Give whatever the table still keeps of outputs and calls."""
+    kept = {name: value for name, value in vars(table).items() if isinstance(value, dict) and value}
+    return kept | ({"open": table._ledger._open} if table._ledger._open else {})
+
+
 # Arrival and registration
 
 
@@ -171,7 +177,9 @@ def test_a_batch_that_is_dropped_as_a_whole_leaves_nothing(table: OutputTable, o
     }
     for name in order:
         steps[name]()
-    assert table.describe() == EMPTY
+        if name == "drop":
+            assert not held(table)
+    assert not held(table)
     assert future.done()
     with pytest.raises(UsageError, match="is settled"):
         table.wait(outputs[0])
@@ -198,9 +206,7 @@ def test_ten_thousand_settled_outputs_leave_no_trace_in_memory(table: OutputTabl
         table.expect_batch(batch, outputs)
         table.wait(outputs[1])
         table.drop(outputs[2])
-    assert table.describe() == EMPTY
-    held = [value for name, value in vars(table).items() if isinstance(value, dict)] + [table._ledger._open]
-    assert not any(held)
+    assert not held(table)
     for output in ("1", "2/1", "2/3", "4999", "5000/2"):
         with pytest.raises(UsageError, match="is settled"):
             table.wait(output)
@@ -210,7 +216,8 @@ def test_ten_thousand_settled_outputs_leave_no_trace_in_memory(table: OutputTabl
 
 def test_an_output_that_was_never_minted_is_no_settled_one(table: OutputTable) -> None:
     """A number that lies ahead, one of a later engine, and what is no id at all: each is told for what it is."""
-    for output in ("1", "2.1", "7/2"):
+    table.drop(table.mint().output)
+    for output in ("2", "2.1", "7/2"):
         with pytest.raises(UsageError, match=f"There is no output '{output}' yet"):
             table.wait(output)
     for text in ("", "a", "0", "1/0", "01", "1/", "-1", "1/2/3", "1 "):
@@ -385,8 +392,10 @@ def test_the_first_reason_of_an_end_stays(table: OutputTable) -> None:
     """A shutdown after a worker's death does not hide the death."""
     table.close(PeerFailed("killed by SIGKILL"))
     table.close(ShutdownError("closing time"))
-    with pytest.raises(PeerFailed, match="SIGKILL"):
-        table.mint()
+    for _ in range(50):
+        with pytest.raises(PeerFailed, match="SIGKILL") as caught:
+            table.mint()
+    assert len(caught.traceback) < 10, "it does not grow by each one that it is raised to"
 
 
 def test_pending_names_the_first_ids(table: OutputTable) -> None:

@@ -71,10 +71,12 @@ class Played:
 class Pumped:
     """A pump over played events, and what it came to."""
 
-    def __init__(self, link: Played, *, stopping: bool = False, pump: type[ResultPump] = ResultPump) -> None:
+    def __init__(
+        self, link: Played, *, stopping: bool = False, poll_s: float = 0.0, pump: type[ResultPump] = ResultPump
+    ) -> None:
         self.ends: list[OmniError] = []
         self.table = OutputTable(rt=RT)
-        self.pump = pump(rt=RT, link=link, table=self.table, poll_s=0.0, end=self._end)
+        self.pump = pump(rt=RT, link=link, table=self.table, poll_s=poll_s, end=self._end)
         if stopping:
             self.pump.expect_end()
 
@@ -222,7 +224,7 @@ def test_a_death_of_one_rank_is_not_hidden_by_the_talk_of_another() -> None:
 def test_lanes_of_the_dead_are_read_to_their_end(end: Callable[[Played], None]) -> None:
     """The last of them is closed in good order, and yet the reason is the death."""
     link = Played(PeerDied("The writer of lane 'worker.main'", "it is gone"), PeerClosed("All have ended."))
-    played = Pumped(link, stopping=True)
+    played = Pumped(link, stopping=True, poll_s=60.0)
     end(link)
     played.pump.run()
     assert isinstance(played.pump.ended, PeerDied)

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from omni_ipc.errors import PeerDied, PeerFailed, ShutdownError, Timeout
+from omni_ipc.errors import OmniError, PeerDied, PeerFailed, ShutdownError, Timeout
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.executor import Executor
 from omni_ipc.serving.messages import ComputeDone, Execute, Returned
 from omni_ipc.serving.pending import Pending
 from omni_ipc.serving.requests import Request
+from omni_ipc.testbed import ControlledRuntime, explore
 from omni_ipc.transport.wire import RemoteError
 from tests.support.scripted import PATIENT, Asked, Scripted, scripted
 
 RT = NativeRuntime()
+DIED = PeerDied("The worker process 7", "killed by SIGKILL")
 STEPWISE = msgspec.structs.replace(PATIENT, step_execution=True)
 
 
@@ -78,12 +80,42 @@ def test_in_step_execution_two_callers_turn_the_pump_for_each_other(stepping: tu
 def test_in_step_execution_a_death_is_met_by_whoever_waits(stepping: tuple[Executor, Scripted]) -> None:
     """The caller fails with it, and so does the next one, at once."""
     executor, link = stepping
-    link.deaths[1] = PeerDied("The worker process 7", "killed by SIGKILL")
+    link.deaths[1] = DIED
     for _ in range(2):
         with pytest.raises(PeerDied, match="killed by SIGKILL"):
             executor.step([Request("x")])
     with pytest.raises(PeerDied, match="killed by SIGKILL"):
         executor.check_health()
+
+
+def test_in_step_execution_a_death_is_told_once_to_two_who_wait_for_answers() -> None:
+    """Whichever of them turns the pump when it ends: the other does not turn it again, and both get the death."""
+
+    def scenario(rt: ControlledRuntime) -> str:
+        executor, link = scripted(rt, config=STEPWISE)
+        link.deaths[0] = DIED
+        told: list[OmniError] = []
+        executor.on_failure(told.append)
+        endings: list[str] = []
+
+        def call() -> None:
+            try:
+                executor.call("echo")
+            except OmniError as error:
+                endings.append(str(error))
+
+        tasks = [rt.spawn(call, name=f"caller {number}") for number in range(2)]
+        for task in tasks:
+            task.join()
+        link.say_goodbye()
+        executor.shutdown()
+        assert told == [DIED]
+        assert executor._pump.ended is DIED
+        return " ".join(sorted(endings))
+
+    report = explore(scenario, strategy="random", runs=200, declared=True)
+    assert report.failure is None
+    assert set(report.outcomes) == {repr(f"{DIED} {DIED}")}
 
 
 def test_in_step_execution_a_shutdown_waits_for_the_goodbye() -> None:
