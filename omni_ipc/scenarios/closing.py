@@ -44,5 +44,5 @@ class ClosingWorld(EngineWorld):
         return {}
 
 
-def _launch(rt: Runtime, parts: Parts) -> WorkerLink:
+def _launch(rt: Runtime, _: Parts) -> WorkerLink:
     return AnsweringWorker(rt)

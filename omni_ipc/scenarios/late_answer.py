@@ -79,5 +79,5 @@ class LateAnswerWorld(EngineWorld):
         return {}
 
 
-def _launch(rt: Runtime, parts: Parts) -> WorkerLink:
+def _launch(rt: Runtime, _: Parts) -> WorkerLink:
     return EchoingWorker(rt)

@@ -68,7 +68,12 @@ class ResultPump:
                 self._finish(InternalError("The result pump was ended from outside. Start a new engine."))
 
     def turn(self, timeout_s: float) -> None:
-        """Wait for a message, and handle it; what cannot be read or handled costs that message alone."""
+        """Wait for a message, and handle it; what cannot be read or handled costs that message alone.
+
+        Behind the end it does nothing.
+        """
+        if self.ended is not None:
+            return
         self.beat = self._rt.now()
         try:
             reason = self._take(timeout_s)

@@ -100,5 +100,4 @@ class InlinePump:
 
     def _turn(self, timeout_s: float) -> None:
         with self._turning:
-            if self._pump.ended is None:
-                self._pump.turn(timeout_s)
+            self._pump.turn(timeout_s)

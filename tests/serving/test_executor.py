@@ -24,6 +24,7 @@ from omni_ipc.serving.messages import (
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.pending import Pending
 from omni_ipc.serving.requests import Request
+from omni_ipc.testbed import ControlledRuntime, explore
 from omni_ipc.transport.wire import RemoteError
 from tests.support.scripted import PATIENT, Asked, Scripted, scripted
 
@@ -141,6 +142,36 @@ def test_a_rank_that_hangs_with_one_that_failed_is_not_waited_for() -> None:
     assert executor.describe() == EMPTY
     link.say_goodbye()
     executor.shutdown()
+
+
+def test_the_failure_of_a_second_rank_is_waited_for() -> None:
+    """It comes within the grace, and is told together with the first."""
+
+    def scenario(rt: ControlledRuntime) -> str:
+        executor, link = scripted(rt, ranks=2)
+        executor.start()
+        told: list[str] = []
+
+        def call() -> None:
+            with pytest.raises(PeerFailed) as caught:
+                executor.call("wake")
+            told.append(str(caught.value))
+
+        caller = rt.spawn(call, name="caller")
+        asked = link.hear_call()
+        for rank, text in ((1, "no memory"), (0, "no peer")):
+            link.say(CallFailed(asked.rpc, asked.wave, rank, RemoteError("builtins.ValueError", text, "")))
+            rt.sleep(PATIENT.rank_grace_s / 2)
+        caller.join()
+        link.say_goodbye()
+        executor.shutdown()
+        return told[0]
+
+    report = explore(scenario, strategy="random", runs=50, declared=True)
+    assert report.failure is None
+    (told,) = report.outcomes
+    assert "no peer" in told
+    assert "no memory" in told
 
 
 # Answers and outputs that come late, or not at all
