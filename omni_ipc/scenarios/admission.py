@@ -11,7 +11,7 @@ from omni_ipc.seam.api import Event
 from omni_ipc.serving.requests import Request
 
 
-class DeferredAdmissionWorld(ClientWorld):
+class AdmissionWorld(ClientWorld):
     """A thread aborts a request that was submitted a while ago, just when its client first asks for the output."""
 
     allowed = MappingProxyType({"client": {DELIVERED, ABORTED}})
@@ -32,7 +32,7 @@ class DeferredAdmissionWorld(ClientWorld):
         aborted.set()
 
 
-class ShutdownSalvageWorld(ClientWorld):
+class SalvageWorld(ClientWorld):
     """An output has come, and its client is just about to take it, when another thread shuts the engine down."""
 
     allowed = MappingProxyType({"client": {DELIVERED}})

@@ -12,7 +12,7 @@ from omni_ipc.serving.output_streams import OutputStreams
 from omni_ipc.serving.requests import Request
 
 
-class AbandonedStreamWorld(ClientWorld):
+class DisconnectWorld(ClientWorld):
     """A client is cancelled just when it first asks for its output, and just when that comes from the worker."""
 
     allowed = MappingProxyType({"client": {DELIVERED, GONE}})
@@ -27,7 +27,7 @@ class AbandonedStreamWorld(ClientWorld):
         self._served("client", await stream.output())
 
 
-class StreamLeftOpenWorld(ClientWorld):
+class SeveralOutputsWorld(ClientWorld):
     """A client of two outputs is cancelled while it takes them; who serves it keeps the iterator for its log."""
 
     allowed = MappingProxyType({"first": {DELIVERED, GONE}, "second": {DELIVERED, GONE}})
@@ -45,7 +45,7 @@ class StreamLeftOpenWorld(ClientWorld):
                 self._served(who, await anext(outputs))
 
 
-class AbortedOutputLeakWorld(ClientWorld):
+class AbortWorld(ClientWorld):
     """A thread aborts a request at any moment: before, while and after it is computed, and once it was delivered."""
 
     allowed = MappingProxyType({"client": {DELIVERED, ABORTED}})
@@ -58,7 +58,7 @@ class AbortedOutputLeakWorld(ClientWorld):
         aborting.join()
 
 
-class ReusedRequestIdWorld(ClientWorld):
+class ReuseWorld(ClientWorld):
     """A client comes back with the id of its last request, while the stream of that one is just being closed."""
 
     allowed = MappingProxyType({"client": {DELIVERED}})

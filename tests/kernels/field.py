@@ -18,6 +18,14 @@ _LEFT = {  # in the table of outputs, or of the output
     "aggregate_overflow": "waiting 1 [1/1], cached 0",
     "sleep_without_drain": "other bytes than were computed",
     "unsynchronised_copy": "other bytes than were computed",
+    "abandoned_stream": "1 of 1 admitted requests never had an outcome; the table holds: waiting 0, cached 1 [1]",
+    "stream_left_open": "of 2 admitted requests never had an outcome; the table holds: waiting 0, cached",
+    "reused_request_id": "client: aborted",
+    "aborted_output_leak": "cached 1 [1]",
+    "shutdown_discards_delivered": "client: shut down",
+    "deferred_admission": "it was aborted before it asked for its output, and was served all the same",
+    "short_output_timeout": "did not come within 30 s",
+    "wait_counted_as_compute": "were told as 47 s and 0 s",
 }
 
 
