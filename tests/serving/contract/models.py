@@ -30,6 +30,7 @@ class Model(Synthetic):
 
     def __init__(self, *, rt: Runtime, nbytes: int = 1 << 16, forward_s: float = 0.0) -> None:
         super().__init__(rt=rt, nbytes=nbytes, forward_s=forward_s)
+        self._begun: set[str] = set()
 
     def forward(self, batch: Sequence[Request]) -> list[Any]:
         """Compute; the prompt "raise" fails its request, "hang" never ends, and "unfit" cannot travel."""
@@ -42,9 +43,20 @@ class Model(Synthetic):
                     signal.pause()
                 case "unfit":
                     outputs[index] = Evil()
+                case "measure":
+                    picture = request.inputs["picture"]
+                    seen = [int(picture[at]) for at in (0, len(picture) // 2, -1)]
+                    outputs[index] = {"nbytes": picture.nbytes, "seen": seen}
                 case "pickle":
                     outputs[index] = {"bytes": pickle.dumps(Evil())}
         return outputs
+
+    def step(self, batch: Sequence[Request]) -> list[Any]:
+        """Be done with each request at its second step."""
+        first = [request.id not in self._begun for request in batch]
+        self._begun = {request.id for request in batch}
+        outputs = self.forward(batch)
+        return [None if begins else output for begins, output in zip(first, outputs, strict=True)]
 
     def sleep(self, level: int) -> None:
         """Spoil what was not copied yet."""

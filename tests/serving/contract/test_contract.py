@@ -97,6 +97,18 @@ def test_3_messages_arrive_in_order_once_and_unaltered(hosts: HostGroup) -> None
             assert is_output_of(f"{number}", streams[number].result(), nbytes)
 
 
+@pytest.mark.parametrize("nbytes", [100_000_000, pytest.param(2_000_000_000, marks=pytest.mark.soak)])
+def test_3_a_large_request_takes_the_same_way_as_any_other(hosts: HostGroup, nbytes: int) -> None:
+    """It lies in the engine's slab once, whole, and the next small one is not behind it for long."""
+    with start(hosts) as engine:
+        picture = np.zeros(nbytes, np.uint8)
+        picture[0], picture[nbytes // 2], picture[-1] = 3, 5, 7
+        value = engine.generate(Request("large", "measure", inputs={"picture": picture})).value
+        assert value == {"nbytes": nbytes, "seen": [3, 5, 7]}
+        del picture
+        assert is_output_of("small", engine.generate(Request("small")))
+
+
 def test_3_a_writer_that_meets_a_full_queue_waits_and_then_gets_an_error(
     hosts: HostGroup, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,18 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from omni_ipc.errors import OmniError
+from omni_ipc.errors import OmniError, PeerDied
 from omni_ipc.serving.engine import Engine, PipelineSpec
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.requests import Request
 from omni_ipc.transport import liveness
-from tests.serving.contract.engines import holds_nothing
+from tests.serving.contract.engines import holds_nothing, is_output_of
 from tests.serving.contract.models import AFTER, BEFORE, EXIT_STATUS, FORWARD
 from tests.support.lanes import RT
+from tests.support.waiting import until
 
 STEPS = (
     FORWARD,
@@ -59,7 +61,7 @@ GRID = [
     for how in HOW
 ]
 
-WITHIN_S = 2.0  # of the death
+WITHIN_S = 10.0  # of the death; it takes a tenth of a second where the machine has time
 CONFIG = EngineConfig(max_batch=4, shutdown_timeout_s=5)
 
 
@@ -149,6 +151,26 @@ def test_a_death_at_any_step_is_told_in_time_and_the_engine_can_be_started_again
             life = Life(engine)
             life.live()
             assert [told for told, _ in life.told if told] == []
+
+
+@pytest.mark.parametrize("config", [{"workers": 2}, {"step_execution": True}], ids=["two ranks", "step execution"])
+def test_a_death_is_told_with_several_ranks_and_step_by_step_as_well(config: dict[str, Any]) -> None:
+    """Of the last rank, in the middle of a forward or of a step; the others are replaced only if they do not end."""
+    settings = msgspec.structs.replace(CONFIG, rank_grace_s=1.0, **config)
+    with HostGroup(settings.workers) as hosts:
+        with Engine(settings, PipelineSpec("tests.serving.contract.models:Model"), hosts=hosts) as engine:
+            death = Death(hosts.pids[-1])
+            streams = [engine.submit(Request(f"{number}", options={"forward_s": 60})) for number in range(2)]
+            until(lambda: engine.describe().waiting == 0)
+            os.kill(hosts.pids[-1], signal.SIGKILL)
+            for stream in streams:
+                with pytest.raises(PeerDied, match="killed by SIGKILL"):
+                    stream.result()
+            assert time.monotonic() - death.wait() < WITHIN_S
+            with pytest.raises(PeerDied, match="killed by SIGKILL"):
+                engine.check_health()
+        with Engine(settings, PipelineSpec("tests.serving.contract.models:Model"), hosts=hosts) as engine:
+            assert is_output_of("again", engine.generate(Request("again")))
 
 
 def test_the_grid_has_every_step_of_a_worker(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_batch_that_fails_as_a_whole_fails_each_of_its_requests_and_no_other(
         engine.check_health()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def hosts() -> Iterator[HostGroup]:
     with HostGroup() as hosts:
         yield hosts

@@ -23,7 +23,7 @@ from tests.support.waiting import until
 TWO_SLOTS = ((NBYTES, 2),)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def hosts() -> Iterator[HostGroup]:
     with HostGroup() as hosts:
         yield hosts

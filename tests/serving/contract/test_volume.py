@@ -25,7 +25,7 @@ FLAT_BYTES = 24 * MIB  # what allocators keep; a sixtieth of what a thousand out
 COUNT, CLIENTS = 10_000, 50
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def hosts() -> Iterator[HostGroup]:
     with HostGroup() as hosts:
         yield hosts
