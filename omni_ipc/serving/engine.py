@@ -20,6 +20,7 @@ from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.executor import Executor
 from omni_ipc.serving.factory import load
 from omni_ipc.serving.group import HostGroup
+from omni_ipc.serving.monitor import Monitor
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.spec import WorkerSpec
 from omni_ipc.transport.geometry import SlotClass
@@ -77,6 +78,8 @@ class Engine(EngineCore):
             undo.callback(self._workers.kill)
             executor = Executor(rt=rt, link=self._workers, table=OutputTable(rt=rt), config=config)
             super().__init__(rt=rt, executor=executor, config=config)
+            self._monitor = Monitor(rt=rt, look=executor.look, every_s=config.poll_s)
+            self._monitor.start()
             self._processes = undo.pop_all()
 
     @property
@@ -92,6 +95,7 @@ class Engine(EngineCore):
     def _stop(self) -> bool:
         """Stop the workers; those that do not end by themselves are killed."""
         with self._processes:
+            self._monitor.stop(self._config.shutdown_timeout_s)
             goodbye = super()._stop()
             if goodbye:
                 try:
