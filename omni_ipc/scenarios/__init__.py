@@ -9,10 +9,13 @@ from typing import Protocol
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.scenarios import (
     admission,
+    cancelling,
+    closing,
     device_copy,
     drain,
     dual_writer_ring,
     future_orphan,
+    late_answer,
     leaving,
     long_render,
     overflow,
@@ -181,5 +184,8 @@ SCENARIOS: Mapping[str, Scenario] = {
         Scenario(name="salvage", world=admission.SalvageWorld),
         Scenario(name="admission", world=admission.AdmissionWorld),
         Scenario(name="long_render", world=long_render.LongRenderWorld),
+        Scenario(name="cancelling", world=cancelling.CancellingWorld),
+        Scenario(name="late_answer", world=late_answer.LateAnswerWorld),
+        Scenario(name="closing", world=closing.ClosingWorld),
     )
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from omni_ipc.scenarios.defects_device import SleepWithoutDrain, UnsynchronisedCopy
 from omni_ipc.scenarios.defects_engine import DeferredAdmission, ShortOutputTimeout, ShutdownDiscardsDelivered
+from omni_ipc.scenarios.defects_executor import CancelledFuture, StaleReply, WaitAfterShutdown
 from omni_ipc.scenarios.defects_streams import (
     AbandonedStream,
     AbortedOutputLeak,
@@ -139,5 +140,8 @@ DEFECTS = {
         Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission)),
         Defect("short_output_timeout", "long_render", Parts(timeout=ShortOutputTimeout)),
         Defect("wait_counted_as_compute", "long_render", Parts(stream=WaitCountedAsCompute)),
+        Defect("cancelled_future", "cancelling", Parts(pump=CancelledFuture)),
+        Defect("stale_reply", "late_answer", Parts(table=StaleReply)),
+        Defect("wait_after_shutdown", "closing", Parts(table=WaitAfterShutdown)),
     )
 }

@@ -26,6 +26,9 @@ _LEFT = {  # in the table of outputs, or of the output
     "deferred_admission": "it was aborted before it asked for its output, and was served all the same",
     "short_output_timeout": "did not come within 30 s",
     "wait_counted_as_compute": "were told as 47 s and 0 s",
+    "cancelled_future": "staying: The result pump died of InvalidStateError",
+    "stale_reply": "echo(2): it got the answer 1",
+    "wait_after_shutdown": "1/1: Output '1/1' did not come within 1 s",
 }
 
 

@@ -27,6 +27,9 @@ LOST = {
     "deferred_admission": "client: it was aborted before it asked for its output, and was served all the same",
     "short_output_timeout": "client: Output '1' of request 'r' did not come within 30 s. Pending: waiting 1 [1]",
     "wait_counted_as_compute": "an execution of 2 s and a wait of 45 s were told as 47 s and 0 s",
+    "cancelled_future": "staying: The result pump died of InvalidStateError: CANCELLED",
+    "stale_reply": "echo(2): it got the answer 1",
+    "wait_after_shutdown": "Output '1/1' did not come within 1 s. Pending: waiting 1 [1/1], cached 0, unsplit 0",
 }
 ORDERS = {
     "split_map": 360,
@@ -42,8 +45,19 @@ ORDERS = {
     "salvage": 24,
     "admission": 20,
     "long_render": 4,
+    "cancelling": 176,
+    "late_answer": 38,
+    "closing": 382,
 }
-ENDINGS = {"disconnect": 2, "several_outputs": 3, "abort": 2, "admission": 2}
+ENDINGS = {
+    "disconnect": 2,
+    "several_outputs": 3,
+    "abort": 2,
+    "admission": 2,
+    "cancelling": 2,
+    "late_answer": 2,
+    "closing": 6,
+}
 """How many ways there are to end well, where there is more than one."""
 
 
