@@ -34,7 +34,7 @@ class AnsweringWorker:
         """Answer a command."""
         if isinstance(message, Execute):
             with self._rt.region("Worker.Answer", output=message.output):
-                self._replies.send(ComputeDone(message.rpc, message.wave, 0, EXECUTION_S, STAGES))
+                self._replies.send(ComputeDone(message.rpc, message.epoch, 0, EXECUTION_S, STAGES))
                 if not self._output_after_s:
                     self._announce(message)
             if self._output_after_s:

@@ -33,7 +33,7 @@ class CancelledFuture(ResultPump):
 class StaleReply(OutputTable):
     """Takes whatever answer comes for that to the call which waits longest, as if none could be late."""
 
-    def settle_rpc(self, rpc: int, answer: object, *, wave: int = 1, rank: int = 0) -> bool:
+    def settle_rpc(self, rpc: int, answer: object, *, epoch: int = 1, rank: int = 0) -> bool:
         with self._rt.region("Pump.Reply", self._lock, rpc=rpc):
             for asked in [*self._rpcs][:1]:
                 return self._rpcs.pop(asked).take(rank, answer)

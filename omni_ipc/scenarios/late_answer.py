@@ -43,7 +43,7 @@ class EchoingWorker(AnsweringWorker):
 
     def _answer(self, call: Call) -> None:
         with self._rt.region("Worker.Return", rpc=call.rpc):
-            self._replies.send(Returned(call.rpc, call.wave, 0, call.arguments["value"]))
+            self._replies.send(Returned(call.rpc, call.epoch, 0, call.arguments["value"]))
 
 
 class LateAnswerWorld(EngineWorld):

@@ -4,8 +4,8 @@ engine ── Execute, Call, Stop ──► main loop of every rank      (broadc
 engine ◄── ComputeDone, ComputeFailed, Returned, CallFailed ── main loop of each rank    (its own lane)
 engine ◄── OutputReady, OutputFailed ──── output thread of rank 0  (its own lane; may overtake ComputeDone)
 
-Every rank answers each call once. An answer carries what it answers: ``rpc``, the number of the call, and ``wave``, the
-epoch of the engine that made it. One that belongs to no call that is still awaited is discarded.
+Every rank answers each call once. An answer says what it answers: ``rpc``, the number of the call, and ``epoch``, the
+incarnation of the engine that made it. One that belongs to no call that is still awaited is discarded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Execute(msgspec.Struct, frozen=True, tag=True):
     """
 
     rpc: int
-    wave: int
+    epoch: int
     output: str
     requests: tuple[Request, ...]
     split: bool
@@ -39,7 +39,7 @@ class Call(msgspec.Struct, frozen=True, tag=True):
     """Call a method of the worker ("sleep", "wake"), or one that its pipeline has declared."""
 
     rpc: int
-    wave: int
+    epoch: int
     method: str
     arguments: dict[str, Any] = {}
 
@@ -56,7 +56,7 @@ class ComputeDone(msgspec.Struct, frozen=True, tag=True):
     """
 
     rpc: int
-    wave: int
+    epoch: int
     rank: int
     execution_s: float
     stages: dict[str, float] = {}  # seconds of the model's stages, by their names
@@ -67,7 +67,7 @@ class ComputeFailed(msgspec.Struct, frozen=True, tag=True):
     """The forward raised; no output will come."""
 
     rpc: int
-    wave: int
+    epoch: int
     rank: int
     error: RemoteError
 
@@ -76,7 +76,7 @@ class Returned(msgspec.Struct, frozen=True, tag=True):
     """A call's value: numbers, texts, lists, dicts."""
 
     rpc: int
-    wave: int
+    epoch: int
     rank: int
     value: Any
 
@@ -85,7 +85,7 @@ class CallFailed(msgspec.Struct, frozen=True, tag=True):
     """The called method raised, or could not be called."""
 
     rpc: int
-    wave: int
+    epoch: int
     rank: int
     error: RemoteError
 

@@ -85,11 +85,11 @@ class OutputTable:
             wave = self._rpcs[rpc] = Wave(rt=self._rt, ranks=ranks)
             return wave
 
-    def settle_rpc(self, rpc: int, answer: object, *, wave: int = 1, rank: int = 0) -> bool:
+    def settle_rpc(self, rpc: int, answer: object, *, epoch: int = 1, rank: int = 0) -> bool:
         """Note a rank's answer to a call; False if nobody waits for it, as after a timeout."""
         with self._rt.region("Pump.Reply", self._lock, rpc=rpc):
             self._overdue.pop(rank, None)
-            asked = self._rpcs.get(rpc) if wave == self._epoch else None
+            asked = self._rpcs.get(rpc) if epoch == self._epoch else None
             if asked is None or not asked.take(rank, answer):
                 self._tally.discarded_answers += 1
                 return False

@@ -123,7 +123,7 @@ class ResultPump:
                 self._hand_over(failed, _told(error))
 
     def _answer(self, reply: ComputeDone | Returned | ComputeFailed | CallFailed, answer: object) -> None:
-        self._table.settle_rpc(reply.rpc, answer, wave=reply.wave, rank=reply.rank)
+        self._table.settle_rpc(reply.rpc, answer, epoch=reply.epoch, rank=reply.rank)
 
     def _hand_over(self, announced: OutputReady | OutputFailed, values: object) -> None:
         if announced.split:

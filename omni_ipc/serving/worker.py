@@ -138,7 +138,7 @@ class Worker:
         outputs = check(returned, batch, self._device, method=method)
         done = ComputeDone(
             job.rpc,
-            job.wave,
+            job.epoch,
             self._rank,
             execution_s,
             stages=self._methods.stage_durations_s(),
@@ -163,14 +163,14 @@ class Worker:
             self._fail(job, RemoteError.from_exception(error))
 
     def _fail(self, job: Execute, error: RemoteError) -> None:
-        self._reply(ComputeFailed(job.rpc, job.wave, self._rank, error))
+        self._reply(ComputeFailed(job.rpc, job.epoch, self._rank, error))
 
     def _call(self, call: Call) -> None:
         try:
             value = self._invoke(call.method, call.arguments)
-            self._reply(Returned(call.rpc, call.wave, self._rank, value))
+            self._reply(Returned(call.rpc, call.epoch, self._rank, value))
         except BaseException as error:  # of the user's method, or because its value cannot travel
-            self._reply(CallFailed(call.rpc, call.wave, self._rank, RemoteError.from_exception(error)))
+            self._reply(CallFailed(call.rpc, call.epoch, self._rank, RemoteError.from_exception(error)))
 
     def _invoke(self, method: str, arguments: Mapping[str, Any]) -> Any:
         match method:

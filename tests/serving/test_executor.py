@@ -55,8 +55,8 @@ def test_a_forward_is_done_when_every_rank_is(two: tuple[Executor, Scripted]) ->
     job = link.hear_call()
     assert isinstance(job, Execute)
     assert (job.output, job.split, job.step, [request.id for request in job.requests]) == ("1", True, False, ["x", "y"])
-    link.say(ComputeDone(job.rpc, job.wave, 1, execution_s=3.0))
-    link.say(ComputeDone(job.rpc, job.wave, 0, execution_s=2.0, stages={"denoise": 1.5}))
+    link.say(ComputeDone(job.rpc, job.epoch, 1, execution_s=3.0))
+    link.say(ComputeDone(job.rpc, job.epoch, 0, execution_s=2.0, stages={"denoise": 1.5}))
     assert asked.result() == (("1/1", "1/2"), 3.0, {"denoise": 1.5})
 
 
@@ -71,7 +71,7 @@ def test_the_inputs_of_requests_travel_beside_the_command() -> None:
     assert isinstance(job, Execute)
     assert [request.inputs for request in job.requests] == [None, None]
     assert packet.unpack() == [{"image": picture}, None]
-    link.say(ComputeDone(job.rpc, job.wave, 0, 0.0))
+    link.say(ComputeDone(job.rpc, job.epoch, 0, 0.0))
     asked.result()
     link.say_goodbye()
     executor.shutdown()
@@ -84,8 +84,8 @@ def test_a_call_returns_one_value_a_rank(two: tuple[Executor, Scripted]) -> None
     call = link.hear_call()
     assert isinstance(call, Call)
     assert (call.method, call.arguments) == ("sleep", {"level": 1})
-    link.say(Returned(call.rpc, call.wave, 1, "one"))
-    link.say(Returned(call.rpc, call.wave, 0, "zero"))
+    link.say(Returned(call.rpc, call.epoch, 1, "one"))
+    link.say(Returned(call.rpc, call.epoch, 0, "zero"))
     assert asked.result() == ["zero", "one"]
 
 
@@ -95,14 +95,14 @@ def test_every_rank_s_failure_is_told(two: tuple[Executor, Scripted]) -> None:
     first, second = (RemoteError.from_exception(ValueError(text)) for text in ("no memory", "no peer"))
     asked = Asked(executor.call, "wake")
     call = link.hear_call()
-    link.say(CallFailed(call.rpc, call.wave, 0, first))
-    link.say(CallFailed(call.rpc, call.wave, 1, second))
+    link.say(CallFailed(call.rpc, call.epoch, 0, first))
+    link.say(CallFailed(call.rpc, call.epoch, 1, second))
     with pytest.raises(PeerFailed, match=r"(?s)2 of 2 workers failed.*rank 0: .*no memory.*rank 1: .*no peer"):
         asked.result()
     asked = Asked(executor.execute, [Request("x")])
     call = link.hear_call()
-    link.say(ComputeDone(call.rpc, call.wave, 0, 0.0))
-    link.say(ComputeFailed(call.rpc, call.wave, 1, second))
+    link.say(ComputeDone(call.rpc, call.epoch, 0, 0.0))
+    link.say(ComputeFailed(call.rpc, call.epoch, 1, second))
     with pytest.raises(PeerFailed, match=r"(?s)1 of 2 workers failed.*rank 1: .*no peer"):
         asked.result()
     with pytest.raises(UsageError, match="Output '1' is settled"):
@@ -120,7 +120,7 @@ def test_a_request_that_failed_alone_on_some_ranks_is_told_and_its_sibling_deliv
     link.say(OutputReady("1", split=True), ["one", "two"])
     for rank in range(2):
         errors = {1: RemoteError.from_exception(ValueError(f"no memory on {rank}"))}
-        link.say(ComputeDone(call.rpc, call.wave, rank, 0.0, errors=errors))
+        link.say(ComputeDone(call.rpc, call.epoch, rank, 0.0, errors=errors))
     good, bad = asked.result().outputs
     assert executor.result(good, executor.wait(good)) == "one"
     with pytest.raises(PeerFailed, match=r"The worker of rank 0 failed with builtins\.ValueError: no memory on 0"):
@@ -134,7 +134,7 @@ def test_a_rank_that_hangs_with_one_that_failed_is_not_waited_for() -> None:
     executor.start()
     asked = Asked(executor.execute, [Request("x")])
     call = link.hear_call()
-    link.say(ComputeFailed(call.rpc, call.wave, 0, RemoteError.from_exception(ValueError("no memory"))))
+    link.say(ComputeFailed(call.rpc, call.epoch, 0, RemoteError.from_exception(ValueError("no memory"))))
     with pytest.raises(PeerFailed, match=r"(?s)rank 0: .*no memory.*rank 1 has not answered"):
         asked.result()
     with pytest.raises(Timeout, match="worker of rank 1 is stuck: it has not answered call 1"):
@@ -160,7 +160,7 @@ def test_the_failure_of_a_second_rank_is_waited_for() -> None:
         caller = rt.spawn(call, name="caller")
         asked = link.hear_call()
         for rank, text in ((1, "no memory"), (0, "no peer")):
-            link.say(CallFailed(asked.rpc, asked.wave, rank, RemoteError("builtins.ValueError", text, "")))
+            link.say(CallFailed(asked.rpc, asked.epoch, rank, RemoteError("builtins.ValueError", text, "")))
             rt.sleep(PATIENT.rank_grace_s / 2)
         caller.join()
         link.say_goodbye()
@@ -197,8 +197,8 @@ def test_an_answer_that_comes_late_is_not_taken_for_the_next_call_s() -> None:
     late = link.hear_call()
     asked = Asked(executor.call, "echo")
     call = link.hear_call()
-    link.say(Returned(late.rpc, late.wave, 0, "late"))
-    link.say(Returned(call.rpc, call.wave, 0, "in time"))
+    link.say(Returned(late.rpc, late.epoch, 0, "late"))
+    link.say(Returned(call.rpc, call.epoch, 0, "in time"))
     assert asked.result() == ["in time"]
     assert executor.statistics().discarded_answers == 1
     link.say_goodbye()
@@ -212,7 +212,7 @@ def test_an_answer_to_another_engine_is_nobody_s() -> None:
     executor.start()
     asked = Asked(executor.call, "echo")
     call = link.hear_call()
-    assert (call.rpc, call.wave) == (1, 2)
+    assert (call.rpc, call.epoch) == (1, 2)
     link.say(Returned(1, 1, 0, "of the first engine"))
     link.say(Returned(1, 2, 0, "of the second"))
     assert asked.result() == ["of the second"]

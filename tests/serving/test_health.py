@@ -128,7 +128,7 @@ def test_a_worker_that_owes_an_answer_counts_as_stuck_until_it_says_anything() -
     with pytest.raises(Timeout, match="The worker of rank 0 is stuck: it has not answered call 1"):
         executor.check_health()
     for rank in range(2):
-        link.say(Returned(call.rpc, call.wave, rank, "late"))
+        link.say(Returned(call.rpc, call.epoch, rank, "late"))
     until_discarded(executor, 2)
     executor.check_health()
     link.say_goodbye()

@@ -234,7 +234,7 @@ def test_what_belongs_to_an_earlier_engine_goes_nowhere() -> None:
     call = table.expect_rpc(1)
     table.take_split("1", ["old", "old"])
     table.deliver("1/1", "old")
-    assert not table.settle_rpc(1, "old", wave=1)
+    assert not table.settle_rpc(1, "old", epoch=1)
     assert not call.decided.done()
     with pytest.raises(UsageError, match="Output '1/1' is settled"):
         table.wait("1/1")

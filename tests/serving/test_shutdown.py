@@ -64,7 +64,7 @@ def test_from_its_beginning_a_shutdown_refuses_what_is_new_and_takes_what_still_
     for new in (lambda: executor.wait(later), lambda: executor.call("echo"), lambda: executor.mint(2)):
         with pytest.raises(ShutdownError):
             new()
-    link.say(ComputeDone(call.rpc, call.wave, 0, 0.0))
+    link.say(ComputeDone(call.rpc, call.epoch, 0, 0.0))
     assert asked.result().outputs == (minted.output,)
     link.say(OutputReady(minted.output, split=False), "picture")
     assert future.result(10) == "picture"
@@ -128,7 +128,7 @@ def test_two_dispatchers_share_the_request_lane_in_turns() -> None:
             for _ in tasks:
                 job = requests.receive(timeout=10.0).message
                 assert isinstance(job, Execute)
-                link.say(ComputeDone(job.rpc, job.wave, 0, execution_s=0.0))
+                link.say(ComputeDone(job.rpc, job.epoch, 0, execution_s=0.0))
         for task in tasks:
             task.join()
         link.say_goodbye()

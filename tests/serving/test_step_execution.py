@@ -38,9 +38,9 @@ def test_in_step_execution_the_caller_reads_its_answer_itself(stepping: tuple[Ex
     job = link.hear_call()
     assert isinstance(job, Execute)
     assert job.step
-    link.say(ComputeDone(job.rpc, job.wave, 1, execution_s=2.0))
+    link.say(ComputeDone(job.rpc, job.epoch, 1, execution_s=2.0))
     errors = {2: RemoteError.from_exception(ValueError("cannot travel"))}
-    link.say(ComputeDone(job.rpc, job.wave, 0, execution_s=1.0, errors=errors), [None, "picture", None])
+    link.say(ComputeDone(job.rpc, job.epoch, 0, execution_s=1.0, errors=errors), [None, "picture", None])
     stepped = asked.result()
     assert stepped.values[:2] == [None, "picture"]
     assert isinstance(stepped.values[2], PeerFailed)
@@ -55,11 +55,11 @@ def test_in_step_execution_a_stale_answer_is_discarded(stepping: tuple[Executor,
         executor.call("echo", timeout_s=0.01)
     late = link.hear_call()
     for rank in range(2):
-        link.say(Returned(late.rpc, late.wave, rank, "late"))
+        link.say(Returned(late.rpc, late.epoch, rank, "late"))
     asked = Asked(executor.call, "echo")
     call = link.hear_call()
     for rank in range(2):
-        link.say(Returned(call.rpc, call.wave, rank, rank))
+        link.say(Returned(call.rpc, call.epoch, rank, rank))
     assert asked.result() == [0, 1]
     assert executor.statistics().discarded_answers == 2
 
@@ -73,7 +73,7 @@ def test_in_step_execution_two_callers_turn_the_pump_for_each_other(stepping: tu
     two = link.hear_call()
     for call in (two, one):
         for rank in range(2):
-            link.say(Returned(call.rpc, call.wave, rank, call.rpc))
+            link.say(Returned(call.rpc, call.epoch, rank, call.rpc))
     assert (first.result(), second.result()) == ([1, 1], [2, 2])
 
 

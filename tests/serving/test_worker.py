@@ -81,7 +81,7 @@ def ask(bench: Bench, *prompts: str, step: bool = False) -> tuple[Any, Any]:
     """Execute a batch, and return the answer of the main loop, and what came beside it."""
     number = bench.execute(*(Request(f"r{place}", prompt) for place, prompt in enumerate(prompts)), step=step)
     answer, payload = bench.answered()
-    assert (answer.rpc, answer.wave, answer.rank) == (number, WAVE, 0)  # type: ignore[union-attr]
+    assert (answer.rpc, answer.epoch, answer.rank) == (number, WAVE, 0)  # type: ignore[union-attr]
     return answer, payload
 
 

@@ -60,9 +60,9 @@ class Scripted:
         while not isinstance(command := self.hear(), Stop):
             for rank in range(self.ranks):
                 answer: Reply = (
-                    Returned(command.rpc, command.wave, rank, rank)
+                    Returned(command.rpc, command.epoch, rank, rank)
                     if isinstance(command, Call)
-                    else ComputeDone(command.rpc, command.wave, rank, execution_s=float(rank))
+                    else ComputeDone(command.rpc, command.epoch, rank, execution_s=float(rank))
                 )
                 self.say(answer)
         self.say_goodbye()
