@@ -59,8 +59,7 @@ class Model(Synthetic):
         return [None if begins else output for begins, output in zip(first, outputs, strict=True)]
 
     def sleep(self, level: int) -> None:
-        """Spoil what was not copied yet."""
-        self._pattern = self._pattern.copy()
+        """Spoil what the outputs look into, if they were not copied yet."""
         self._pattern[:] = 0
 
     def wake(self) -> None:

@@ -42,9 +42,9 @@ def test_a_thousand_aborted_requests_leave_nothing_and_memory_stays_flat(hosts: 
     with start(hosts, nbytes=nbytes, max_batch=4) as engine:
 
         def abort(count: int, name: str) -> None:
-            for number in range(0, count, 10):
-                streams = [engine.submit(Request(f"{name}.{number}.{each}")) for each in range(10)]
-                await_computed(streams[: number % 10])
+            for turn in range(count // 10):
+                streams = [engine.submit(Request(f"{name}.{turn}.{each}")) for each in range(10)]
+                await_computed(streams[: turn % 11])
                 assert engine.abort(*(stream.request_id for stream in streams)) == 10
 
         abort(100, "warm")
@@ -167,18 +167,18 @@ def test_of_ten_thousand_requests_each_has_exactly_one_outcome(hosts: HostGroup)
 
 def test_ten_cycles_of_rollout_sleep_wake_and_validation_lose_no_output(hosts: HostGroup) -> None:
     """The workers fall asleep as soon as the rollout is computed, and what they had computed is whole."""
-    with start(hosts, max_batch=32) as engine:
+    with start(hosts, nbytes=MIB, max_batch=32, output_slots=((MIB, 40),)) as engine:
         for cycle in range(10):
             rollout = [engine.submit(Request(f"{cycle}.{number}")) for number in range(32)]
             await_computed(rollout)
             engine.sleep(level=1 + cycle % 2)
             outputs = [stream.result() for stream in rollout]
-            assert all(is_output_of(f"{cycle}.{number}", output) for number, output in enumerate(outputs))
+            assert all(is_output_of(f"{cycle}.{number}", output, MIB) for number, output in enumerate(outputs))
             with pytest.raises(PeerFailed, match=r"The pipeline sleeps at level .* Call wake\(\) first"):
                 engine.generate(Request("asleep"))
             engine.wake()
             engine.wake()
-            assert is_output_of(f"validation {cycle}", engine.generate(Request(f"validation {cycle}")))
+            assert is_output_of(f"validation {cycle}", engine.generate(Request(f"validation {cycle}")), MIB)
             del outputs
         until(lambda: is_idle(engine))
         ended = engine.statistics().ended
