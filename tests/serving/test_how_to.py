@@ -1,10 +1,11 @@
-"""The example server, as its readers run it: over HTTP, from outside."""
+"""The examples of the how-to pages, as their readers run them; the server over HTTP, from outside."""
 
 from __future__ import annotations
 
 import io
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import httpx
 import numpy as np
 import pytest
 
-from tests.support.documents import DOCS, ROOT, quotable, quotes
+from tests.support.documents import DOCS, ROOT, check_commands, quotable, quotes
 from tests.support.waiting import until
 
 FOLDER = DOCS / "how-to"
@@ -116,12 +117,21 @@ def test_a_dead_worker_makes_health_bad_and_requests_fail_with_its_signal(site: 
     assert (refused.status_code, "killed by SIGKILL" in refused.text) == (503, True)
 
 
-def test_the_page_quotes_the_server_as_it_is() -> None:
-    """Character for character; and what it names exists."""
-    page = (FOLDER / "serve-http.md").read_text()
-    quoted = quotes(page)
-    assert len(quoted) == 4
-    for path, what, text in quoted:
-        assert text == quotable(ROOT / path, what), what
-    for link in re.findall(r"\]\(([^)#:]+)\)", page):
+def test_the_example_of_a_trainer_says_what_its_page_shows(tmp_path: Path) -> None:
+    """As a reader would run it."""
+    folder = tmp_path / "reader"
+    shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    check_commands((FOLDER / "hand-on.md").read_text(), folder, width=100, quiet=True)
+
+
+@pytest.mark.parametrize(("page", "many"), [("serve-http.md", 4), ("hand-on.md", 2)])
+def test_a_page_quotes_its_example_as_it_is(page: str, many: int) -> None:
+    """Character for character; and what it links to exists."""
+    text = (FOLDER / page).read_text()
+    quoted = quotes(text)
+    assert len(quoted) == many
+    for path, what, shown in quoted:
+        assert shown == quotable(ROOT / path, what), what
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)#:]+)\)", prose):
         assert (FOLDER / link).exists(), link
