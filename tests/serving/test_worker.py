@@ -14,7 +14,7 @@ from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.serving.messages import CallFailed, ComputeDone, ComputeFailed, OutputFailed, OutputReady, Returned
 from omni_ipc.serving.pipeline import Methods
 from omni_ipc.serving.requests import Request
-from tests.support.workers import PATIENCE_S, WAVE, Bench, working
+from tests.support.workers import EPOCH, PATIENCE_S, Bench, working
 
 
 class Elsewhere:
@@ -81,7 +81,7 @@ def ask(bench: Bench, *prompts: str, step: bool = False) -> tuple[Any, Any]:
     """Execute a batch, and return the answer of the main loop, and what came beside it."""
     number = bench.execute(*(Request(f"r{place}", prompt) for place, prompt in enumerate(prompts)), step=step)
     answer, payload = bench.answered()
-    assert (answer.rpc, answer.epoch, answer.rank) == (number, WAVE, 0)  # type: ignore[union-attr]
+    assert (answer.rpc, answer.epoch, answer.rank) == (number, EPOCH, 0)  # type: ignore[union-attr]
     return answer, payload
 
 
@@ -208,7 +208,7 @@ def test_inputs_arrive_with_their_requests() -> None:
 def test_declared_methods_are_called_and_others_are_not() -> None:
     """A value comes back, whatever ends the method is told, and a name that nobody declared is refused."""
     with working(Told()) as bench:
-        assert bench.call("count", upto=3) == Returned(1, WAVE, 0, [0, 1, 2])
+        assert bench.call("count", upto=3) == Returned(1, EPOCH, 0, [0, 1, 2])
         for method, told in (
             ("opaque", "cannot be encoded"),
             ("leave", "3"),

@@ -21,7 +21,7 @@ from tests.support.lanes import RT, plain_port
 PATIENCE_S = 30.0
 """Far longer than anything takes that a test waits for."""
 
-WAVE = 4
+EPOCH = 4
 
 _RING_BYTES = 1 << 16
 
@@ -54,12 +54,12 @@ class Bench:
         """Send a batch, or a single request; returns the number of the call, which is that of the output, too."""
         number = next(self._numbers)
         bare, inputs = detach_inputs(requests)
-        self._to_worker.send(Execute(number, WAVE, str(number), bare, split=len(requests) > 1, step=step), inputs)
+        self._to_worker.send(Execute(number, EPOCH, str(number), bare, split=len(requests) > 1, step=step), inputs)
         return number
 
     def call(self, method: str, **arguments: Any) -> Reply:
         """Call a method, and wait for its answer."""
-        self._to_worker.send(Call(next(self._numbers), WAVE, method, arguments))
+        self._to_worker.send(Call(next(self._numbers), EPOCH, method, arguments))
         return self.answer()
 
     def answer(self) -> Reply:
