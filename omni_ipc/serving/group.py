@@ -10,9 +10,10 @@ import msgspec
 
 from omni_ipc.errors import UsageError
 from omni_ipc.seam.api import Runtime
-from omni_ipc.serving.host import HostedWorkers, WorkerHost
+from omni_ipc.serving.host import WorkerHost
 from omni_ipc.serving.lanes import Lanes
 from omni_ipc.serving.spec import Opened, WorkerSpec
+from omni_ipc.serving.workers import HostedWorkers
 from omni_ipc.transport.geometry import DEFAULT_CLASSES, SlotClass
 from omni_ipc.transport.lane import RING_BYTES
 

@@ -10,9 +10,9 @@ import pytest
 
 from omni_ipc.errors import PeerDied, PeerFailed, UsageError
 from omni_ipc.serving.group import HostGroup
-from omni_ipc.serving.host import HostedWorkers
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.spec import WorkerSpec
+from omni_ipc.serving.workers import HostedWorkers
 from tests.support.executors import executor_over
 from tests.support.lanes import RT
 

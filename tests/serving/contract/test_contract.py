@@ -34,7 +34,7 @@ def hosts() -> Iterator[HostGroup]:
 
 def test_1_each_admitted_request_ends_in_exactly_one_outcome(hosts: HostGroup, monkeypatch: pytest.MonkeyPatch) -> None:
     """Result, error, aborted, timed out, shut down: one of each, told to its own consumer, counted once."""
-    engine = start(hosts, max_batch=1, shutdown_timeout_s=1, rpc_timeout_s=1.0, drain_timeout_s=0.5)
+    engine = start(hosts, max_batch=1, shutdown_timeout_s=1, rpc_timeout_s=2.5, drain_timeout_s=0.5)
     assert is_output_of("result", engine.generate(Request("result")))
     with pytest.raises(PeerFailed, match="RuntimeError: out of memory"):
         engine.generate(Request("error", "raise"))
