@@ -65,5 +65,4 @@ async def _settled(wait: Wait) -> None:
     try:
         await asyncio.wait((waiter,), timeout=wait.timeout_s)
     finally:
-        if not waiter.cancel() and not waiter.cancelled():
-            waiter.exception()  # taken note of: asyncio complains of errors that nobody has seen
+        waiter.cancel()  # and if it is done, asyncio does not complain that nobody took its error

@@ -62,9 +62,16 @@ def test_what_is_computed_survives_the_shutdown() -> None:
 def test_a_shutdown_is_idempotent_and_may_be_asked_for_by_two() -> None:
     """Both return once all is over, and with the same answer."""
 
+    class Once(TableExecutor):
+        ended = False
+
+        def shutdown(self) -> bool:
+            assert not self.ended
+            self.ended = True
+            return super().shutdown()
+
     def scenario(rt: ControlledRuntime) -> None:
-        executor = TableExecutor(rt)
-        engine = engine_over(rt, executor)
+        engine = engine_over(rt, Once(rt))
         other = rt.spawn(engine.shutdown, name="other")
         assert engine.shutdown()
         assert engine.shutdown()

@@ -57,9 +57,10 @@ def test_requests_are_taken_in_order_and_so_many_at_once(scheduler: Scheduler) -
     """Up to ``max_batch``; what runs on in steps counts among them, unless it has ended."""
     admissions = [scheduler.admit(request) for request in (A, B, C)]
     assert ids(scheduler.next_batch(look_s=1.0)) == ["a", "b"]
+    scheduler.admit(Request("d"))
     assert ids(scheduler.next_batch(admissions[:1], look_s=1.0)) == ["a", "c"]
     scheduler.abort("a")
-    assert ids(scheduler.next_batch([*admissions[:1], admissions[2]], look_s=1.0)) == ["c"]
+    assert ids(scheduler.next_batch([*admissions[:1], admissions[2]], look_s=1.0)) == ["c", "d"]
 
 
 def test_one_request_too_many_is_refused_at_the_call(scheduler: Scheduler) -> None:
@@ -177,11 +178,14 @@ def test_a_request_that_is_aborted_at_any_moment_has_one_outcome() -> None:
             stream = engine.submit(A)
             aborting = rt.spawn(engine.abort, "a", name="aborter")
             try:
-                seen.add(stream.result().value)
+                outcome = Outcome.RESULT if stream.result().value == "a" else None
             except Aborted:
-                seen.add("aborted")
+                outcome = Outcome.ABORTED
             aborting.join()
+        seen.add(outcome)
+        assert outcome is not None
+        assert engine.statistics().ended[outcome] == 1, "what the client was told is what is counted"
         assert_settled(engine, executor)
 
     exhaust(scenario)
-    assert seen == {"a", "aborted"}
+    assert seen == {Outcome.RESULT, Outcome.ABORTED}

@@ -64,20 +64,25 @@ def test_iterating_a_stream_gives_its_one_output() -> None:
     assert_settled(engine, executor)
 
 
-@pytest.mark.parametrize("pauses", range(4))
+@pytest.mark.parametrize("pauses", range(1, 4))
 def test_a_cancelled_consumer_leaves_nothing(pauses: int) -> None:
-    """Wherever it is cancelled: before it has begun, while it is computed, while its output comes, and after."""
+    """Wherever it is cancelled: as it begins, while it is computed, while its output comes, and after.
+
+    At once, though somebody still has the stream.
+    """
 
     def scenario(rt: ControlledRuntime) -> None:
         executor = TableExecutor(rt)
 
         async def serve(engine: EngineCore) -> str:
-            taking = asyncio.create_task(engine.submit(R).output())
+            stream = engine.submit(R)
+            taking = asyncio.create_task(stream.output())
             for _ in range(pauses):
                 await asyncio.sleep(0)
             taking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 return (await taking).value
+            assert engine.statistics().open == 0, stream
             return "cancelled"
 
         with engine_over(rt, executor) as engine:
@@ -85,6 +90,51 @@ def test_a_cancelled_consumer_leaves_nothing(pauses: int) -> None:
         assert_settled(engine, executor)
 
     exhaust(scenario)
+
+
+def test_a_consumer_that_is_cancelled_before_it_has_begun_leaves_its_stream_to_who_has_it() -> None:
+    """Not a line of it has run; when the stream goes, so does the output."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        executor = TableExecutor(rt)
+
+        async def serve(engine: EngineCore) -> None:
+            taking = asyncio.create_task(engine.submit(R).output())
+            taking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await taking
+
+        with engine_over(rt, executor) as engine:
+            asyncio.run(serve(engine))
+        assert_settled(engine, executor)
+
+    exhaust(scenario)
+
+
+class _Interrupted(TableExecutor):
+    """Ctrl-C comes while an output is awaited."""
+
+    def wait(self, output: str) -> object:
+        future = super().wait(output)
+
+        class Interrupting(type(future)):  # type: ignore[misc]
+            def exception(self, timeout: float | None = None) -> None:
+                raise KeyboardInterrupt
+
+        future.__class__ = Interrupting
+        return future
+
+
+def test_an_interrupted_thread_leaves_nothing() -> None:
+    """Ctrl-C ends the wait, and gives the output up, though somebody still has the stream."""
+    rt = NativeRuntime()
+    executor = _Interrupted(rt)
+    with engine_over(rt, executor) as engine:
+        stream = engine.submit(R)
+        with pytest.raises(KeyboardInterrupt):
+            stream.result()
+        assert_settled(engine, executor)
+        assert engine.statistics().ended[Outcome.ABORTED] == 1
 
 
 def test_a_stream_that_is_deleted_is_given_up() -> None:
