@@ -97,6 +97,6 @@ def test_code_that_is_named_exists() -> None:
 def test_every_defect_is_told_with_the_scenario_that_shows_it() -> None:
     """All twenty of the field; one is of a historical part that no scenario has any more."""
     told = {row[0]: row[2] for row in table("defect")}
-    assert told.pop("view_storage_packing") == "–"
+    assert told.pop("view_storage_packing") == "none"
     assert told == {name: defect.scenario for name, defect in DEFECTS.items()}
     assert len(told) == 19
