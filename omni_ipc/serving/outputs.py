@@ -21,13 +21,13 @@ import msgspec
 from omni_ipc.errors import Aborted, OmniError, PeerFailed, UsageError
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.seam.futures import fail, resolve
+from omni_ipc.serving.answers import AnswerTable
 from omni_ipc.serving.ids import Minted, parts_of
 from omni_ipc.serving.ledger import Ledger
 from omni_ipc.serving.pending import Pending, Tally
-from omni_ipc.serving.waves import Wave
 
 
-class OutputTable:
+class OutputTable(AnswerTable):
     """Futures of awaited outputs, outputs without a taker, and split maps; every method is one region.
 
     Futures are settled inside the critical section; a done-callback must not call the table.
@@ -37,9 +37,7 @@ class OutputTable:
     """
 
     def __init__(self, *, rt: Runtime, epoch: int = 1) -> None:
-        self._rt = rt
-        self._epoch = epoch
-        self._lock = rt.lock()
+        super().__init__(rt=rt, epoch=epoch)
         # All guarded by _lock.
         self._ledger = Ledger(epoch)
         # An output id is in at most one of _waiting and _cached, and is open.
@@ -48,10 +46,6 @@ class OutputTable:
         # A batch id is in at most one of _splits (map first) and _unsplit (output first).
         self._splits: dict[str, tuple[str, ...]] = {}
         self._unsplit: dict[str, Any] = {}
-        self._rpcs: dict[int, Wave] = {}
-        self._overdue: dict[int, int] = {}  # rank -> the call that it did not answer in time
-        self._tally = Tally()
-        self._closed: OmniError | None = None
         rt.watch(self, self._lock, name="OutputTable")
 
     def mint(self) -> Minted:
@@ -73,46 +67,6 @@ class OutputTable:
         with self._rt.region("Dispatcher.Mint", self._lock):
             self._raise_if_closed()
             return self._ledger.mint_batch(requests)
-
-    def expect_rpc(self, rpc: int, *, ranks: int = 1) -> Wave:
-        """Register a call before it is sent, so that its answers find it.
-
-        Raises:
-            OmniError: the table is closed; the error says why.
-        """
-        with self._rt.region("Dispatcher.Call", self._lock, rpc=rpc):
-            self._raise_if_closed()
-            wave = self._rpcs[rpc] = Wave(rt=self._rt, ranks=ranks)
-            return wave
-
-    def settle_rpc(self, rpc: int, answer: object, *, epoch: int = 1, rank: int = 0) -> bool:
-        """Note a rank's answer to a call; False if nobody waits for it, as after a timeout."""
-        with self._rt.region("Pump.Reply", self._lock, rpc=rpc):
-            self._overdue.pop(rank, None)
-            asked = self._rpcs.get(rpc) if epoch == self._epoch else None
-            if asked is None or not asked.take(rank, answer):
-                self._tally.discarded_answers += 1
-                return False
-            if not asked.silent:
-                del self._rpcs[rpc]
-            return True
-
-    def abandon_rpc(self, rpc: int) -> None:
-        """Forget a call whose caller has given up: ranks that owe it an answer are overdue until they say anything."""
-        with self._rt.region("Dispatcher.Abandon", self._lock, rpc=rpc):
-            wave = self._rpcs.pop(rpc, None)
-            if wave is not None:
-                self._overdue |= dict.fromkeys(wave.silent, rpc)
-
-    def forget_rpc(self, rpc: int) -> None:
-        """Forget a call that was never sent."""
-        with self._rt.region("Dispatcher.Forget", self._lock, rpc=rpc):
-            self._rpcs.pop(rpc, None)
-
-    def overdue(self) -> dict[int, int]:
-        """Tell which ranks owe an answer, by the last call that was given up, and have said nothing since."""
-        with self._rt.region("Executor.Overdue", self._lock):
-            return dict(self._overdue)
 
     def expect_batch(self, batch: str, outputs: Sequence[str]) -> None:
         """Register the split map of a batch: the ids of its outputs, in the order of its values.
@@ -182,7 +136,7 @@ class OutputTable:
                 future = self._rt.future()
                 self._settle(output, future, self._cached.pop(output))
                 return future
-            self._raise_if_closed(output)
+            self._refuse_if_closed(output)
             if not self._ledger.is_open(output):
                 raise UsageError(self._ledger.why_not_open(output))
             future = self._waiting[output] = self._rt.future()
@@ -217,9 +171,7 @@ class OutputTable:
         """Fail everything that is awaited, and every later wait, with ``reason``; what is here can still be taken."""
         with self._rt.region("Executor.Close", self._lock):
             self._closed = self._closed or reason
-            for wave in self._rpcs.values():
-                wave.fail(reason)
-            self._rpcs.clear()
+            self._fail_rpcs(reason)
             self._splits.clear()
             for batch in [*self._unsplit]:
                 self._split_by_place(batch, self._unsplit.pop(batch))
@@ -288,10 +240,9 @@ class OutputTable:
             self._splits.pop(whole, None)
             self._unsplit.pop(whole, None)
 
-    def _raise_if_closed(self, wanted: str | None = None) -> None:
-        """Refuse what is new; an output that was asked for in vain has nobody who would take it."""
-        if self._closed is not None:
-            if wanted is not None and self._ledger.is_open(wanted):
-                self._tally.failed += 1
-                self._close_output(wanted)
-            raise self._closed.with_traceback(None)  # it would grow by each one that raises it
+    def _refuse_if_closed(self, output: str) -> None:
+        """Refuse a wait; the output has nobody who would take it then."""
+        if self._closed is not None and self._ledger.is_open(output):
+            self._tally.failed += 1
+            self._close_output(output)
+        self._raise_if_closed()
