@@ -24,6 +24,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TypeVar
+
+E = TypeVar("E", bound=BaseException)
 
 
 class OmniError(Exception):
@@ -117,3 +120,15 @@ class Inconclusive(OmniError):
 
 class InternalError(OmniError):
     """An invariant of omni_ipc itself is broken."""
+
+
+def anew(error: E) -> E:
+    """Give a kept error once more, to be raised.
+
+    One that is raised itself, again and again, gathers the frames of everybody who raised it, and keeps what they hold:
+    arrays of requests and outputs.
+    """
+    copy = error.__class__.__new__(error.__class__, *error.args)
+    copy.__dict__.update(error.__dict__)
+    copy.__cause__ = error.__cause__
+    return copy

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from omni_ipc.errors import OmniError
+from omni_ipc.serving.admission import Admission
 from omni_ipc.serving.output_streams import OutputStreams
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.results import Computed, RequestOutput
-from omni_ipc.serving.scheduler import Admission, Scheduler
+from omni_ipc.serving.scheduler import Scheduler
 from omni_ipc.serving.streams import OutputStream
 
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from omni_ipc.errors import InternalError, OmniError, ShutdownError
+from omni_ipc.serving.admission import Admission
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Computed
-from omni_ipc.serving.scheduler import Admission, Scheduler
+from omni_ipc.serving.scheduler import Scheduler
 
 
 class Done(Protocol):

@@ -12,13 +12,13 @@ request id: an id may be used again while an older request of that id is still o
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from omni_ipc.errors import Aborted, Full, OmniError
+from omni_ipc.errors import Aborted, Full, OmniError, anew
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.seam.futures import fail, resolve
+from omni_ipc.serving.admission import Admission, Deserted
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Computed, Outcome
 from omni_ipc.serving.statistics import Statistics, Tally
@@ -35,38 +35,6 @@ class Outputs(Protocol):
 
     def describe(self) -> object:
         """Tell what is pending."""
-
-
-class Admission:
-    """One admitted request, up to its one outcome.
-
-    Attributes:
-        computed: settled once its forward is done, or will never be.
-        output: the id of its output, once there is one.
-        outcome: None while it is open.
-        error: what its consumer gets, if the outcome is not a result.
-    """
-
-    __slots__ = ("computed", "error", "number", "outcome", "output", "request")
-
-    def __init__(self, request: Request, number: int, computed: Future[Computed]) -> None:
-        self.request = request
-        self.number = number
-        self.computed = computed
-        self.output: str | None = None
-        self.outcome: Outcome | None = None
-        self.error: OmniError | None = None
-
-
-class _Deserted:
-    """Requests whose streams were deleted.
-
-    Guarded by nothing: a destructor may run in the middle of any critical section, of the same thread, too. Both ends
-    of a deque are safe by themselves.
-    """
-
-    def __init__(self) -> None:
-        self.admissions: deque[Admission] = deque()
 
 
 class Scheduler:
@@ -90,8 +58,9 @@ class Scheduler:
         self._waiting: dict[int, Admission] = {}
         self._closed: OmniError | None = None
         self._tally = Tally()
-        self._deserted = _Deserted()
+        self._deserted = Deserted()
         rt.watch(self._deserted, None, name="Scheduler.deserted")
+        rt.watch(self, self._guard, name="Scheduler")
 
     def admit(self, request: Request) -> Admission:
         """Take a request in, or refuse it: now, and not when its output is asked for.
@@ -103,7 +72,7 @@ class Scheduler:
         with self._rt.region("Engine.Admit", self._guard, request=request.id):
             self._end_deserted()
             if self._closed is not None:
-                raise self._closed
+                raise anew(self._closed)
             if len(self._waiting) >= self._max_waiting:
                 raise Full(
                     f"Request '{request.id}' was not admitted: {len(self._waiting)} requests wait already. "
@@ -202,7 +171,7 @@ class Scheduler:
         """Raise what the scheduler was closed for, if it was."""
         with self._rt.region("Engine.CheckOpen", self._guard):
             if self._closed is not None:
-                raise self._closed
+                raise anew(self._closed)
 
     def abandon(self, error: OmniError) -> None:
         """End all that is not computed yet, as nobody will do it any more."""
@@ -226,9 +195,9 @@ class Scheduler:
     def _end(self, admission: Admission, error: OmniError) -> None:
         if admission.outcome is not None:
             return
-        admission.error = error
+        admission.error = anew(error)  # which is kept, and never raised itself
         self._close_books(admission, Outcome.of(error))
-        fail(admission.computed, error)
+        fail(admission.computed, admission.error)
         if admission.output is not None:
             self._outputs.drop(admission.output)
 

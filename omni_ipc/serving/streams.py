@@ -10,14 +10,17 @@ A stream asks for its output once its forward is done, and waits for it itself: 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-from omni_ipc.errors import Aborted, OmniError, Timeout, UsageError
-from omni_ipc.seam.api import Runtime
+from omni_ipc.errors import Aborted, OmniError, Timeout, UsageError, anew
+from omni_ipc.seam.api import Future, Runtime
+from omni_ipc.serving.admission import Admission
 from omni_ipc.serving.results import Computed, RequestOutput
-from omni_ipc.serving.scheduler import Admission, Outputs, Scheduler
+from omni_ipc.serving.scheduler import Outputs, Scheduler
 from omni_ipc.serving.timeouts import OutputTimeout
 from omni_ipc.serving.waiting import Account, Wait, follow, follow_blocking
+
+T = TypeVar("T")
 
 
 class OutputStream:
@@ -122,13 +125,13 @@ class OutputStream:
         admission = self._admission
         yield Wait(admission.computed)
         try:
-            computed = admission.computed.result()
+            computed = _settled(admission.computed)
             value, waited_s = yield from self._materialise(computed)
         except OmniError as error:
-            raise self._scheduler.end(admission, error) or error from None
+            raise anew(self._scheduler.end(admission, error) or error) from None
         if (ended := self._scheduler.deliver(admission, waited_s)) is not None:
-            del value  # the error keeps this frame for as long as the admission keeps the error
-            raise ended
+            del value  # whoever keeps the error keeps this frame
+            raise anew(ended)
         return self._assemble(computed, value, waited_s)
 
     def _materialise(self, computed: Computed) -> Account[tuple[Any, float]]:
@@ -144,7 +147,7 @@ class OutputStream:
                 f"Output '{computed.output}' of request '{self.request_id}' did not come within {limit.seconds:g} s. "
                 f"Pending: {self._outputs.describe()}. {limit.remedy}"
             )
-        return future.result(), self._rt.now() - began_s
+        return _settled(future), self._rt.now() - began_s
 
     def _assemble(self, computed: Computed, value: Any, waited_s: float) -> RequestOutput:
         return RequestOutput(
@@ -154,3 +157,10 @@ class OutputStream:
             output_ready_wait_time_s=waited_s,
             stage_durations_s=computed.stages,
         )
+
+
+def _settled(future: Future[T]) -> T:
+    """Give the result of a settled future, or raise its error; not that which the future keeps."""
+    if (error := future.exception()) is not None:
+        raise anew(error)
+    return future.result()

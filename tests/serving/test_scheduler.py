@@ -6,10 +6,11 @@ import pytest
 
 from omni_ipc.errors import Aborted, Full, OmniError, PeerFailed, ShutdownError
 from omni_ipc.seam.native import NativeRuntime
+from omni_ipc.serving.admission import Admission
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Computed, Outcome
-from omni_ipc.serving.scheduler import Admission, Scheduler
+from omni_ipc.serving.scheduler import Scheduler
 from omni_ipc.testbed import ControlledRuntime
 from tests.serving.exhausting import exhaust
 from tests.support.table_executor import EXECUTION_S, TableExecutor, assert_settled, engine_over

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import traceback
+import weakref
 from collections.abc import Callable
 
 import pytest
 
-from omni_ipc.errors import Aborted, ShutdownError, Timeout, UsageError
+from omni_ipc.errors import Aborted, OmniError, ShutdownError, Timeout, UsageError
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.core import EngineCore
 from omni_ipc.serving.requests import Request
@@ -236,3 +239,30 @@ def test_a_stream_may_be_taken_after_the_shutdown() -> None:
     with pytest.raises(ShutdownError):
         engine.submit(R)
     assert_settled(engine, executor)
+
+
+def test_an_error_that_is_told_again_and_again_keeps_nobody() -> None:
+    """Each gets an error of its own, so that none gathers the frames of all; and none is part of a circle."""
+    rt = NativeRuntime()
+    engine = engine_over(rt, TableExecutor(rt))
+    stream = engine.submit(R)
+    engine.abort("r")
+    engine.shutdown()
+    gc.disable()
+    try:
+        assert told_by(stream.result) == ("Request 'r' was aborted. Submit it anew if need be.", 4)
+        assert told_by(engine.check_health) == told_by(engine.check_health)
+        kept = weakref.ref(stream)
+        del stream
+        assert kept() is None
+    finally:
+        gc.enable()
+
+
+def told_by(call: Callable[[], object]) -> tuple[str, int]:
+    """Tell what a call raised, and from how deep."""
+    try:
+        call()
+    except OmniError as error:
+        return str(error), len(traceback.extract_tb(error.__traceback__))
+    return "nothing", 0
