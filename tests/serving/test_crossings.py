@@ -19,7 +19,7 @@ from omni_ipc.serving.executor import Executor
 from omni_ipc.serving.links import WorkerLink
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.requests import Request
-from omni_ipc.serving.results import Outcome, RequestOutput
+from omni_ipc.serving.results import Outcome
 from omni_ipc.serving.streams import OutputStream
 from omni_ipc.testbed import ControlledRuntime
 from tests.serving.exhausting import exhaust, sample
@@ -46,10 +46,10 @@ class Served:
         assert (statistics.open, sum(statistics.ended.values())) == (0, statistics.admitted)
 
 
-async def told(taking: Awaitable[RequestOutput]) -> str:
+async def told(stream: OutputStream) -> str:
     """Tell how it ended for a client."""
     try:
-        output = await taking
+        output = await stream.output()
     except OmniError as error:
         return Outcome.of(error)
     assert is_output_of(output.request_id, output.value)
@@ -69,7 +69,7 @@ def test_abort_batch_and_shutdown() -> None:
                 rt.spawn(served.engine.abort, "a", name="abort"),
                 rt.spawn(served.engine.shutdown, name="shutdown"),
             ]
-            seen.add(tuple(await asyncio.gather(*(told(stream.output()) for stream in streams))))
+            seen.add(tuple(await asyncio.gather(*(told(stream) for stream in streams))))
             for other in others:
                 other.join()
 
@@ -87,7 +87,7 @@ def test_timeout_and_arrival() -> None:
 
     def scenario(rt: ControlledRuntime) -> None:
         served = Served(rt, AnsweringWorker(rt, output_after_s=CONFIG.output_timeout_s))
-        seen.add(asyncio.run(told(served.engine.submit(Request("r")).output())))
+        seen.add(asyncio.run(told(served.engine.submit(Request("r")))))
         served.end()
 
     exhaust(scenario)
@@ -108,7 +108,7 @@ def test_reuse_and_late_output() -> None:
         async def serve() -> None:
             leaving = rt.spawn(leave, served.engine.submit(Request("r")), name="leave")
             await asyncio.sleep(late_s)
-            assert await told(served.engine.submit(Request("r")).output()) == Outcome.RESULT
+            assert await told(served.engine.submit(Request("r"))) == Outcome.RESULT
             leaving.join()
 
         asyncio.run(serve())
@@ -125,7 +125,7 @@ def test_cancel_and_unpack() -> None:
         served = Served(rt, launch_over_queues(rt, Parts()))
 
         async def serve() -> None:
-            taking = asyncio.create_task(told(served.engine.submit(Request("r")).output()))
+            taking = asyncio.create_task(told(served.engine.submit(Request("r"))))
             loop = asyncio.get_running_loop()
             leaving = rt.spawn(lambda: loop.call_soon_threadsafe(taking.cancel), name="leave")
             with contextlib.suppress(asyncio.CancelledError):
@@ -150,11 +150,11 @@ def test_two_engines_in_one_process() -> None:
         async def serve() -> None:
             streams = [served.engine.submit(Request(name)) for served, name in ((first, "a"), (second, "b"))]
             stopping = rt.spawn(first.engine.shutdown, name="shutdown")
-            ended, served_on = await asyncio.gather(*(told(stream.output()) for stream in streams))
+            ended, served_on = await asyncio.gather(*(told(stream) for stream in streams))
             seen.add(ended)
             assert served_on == Outcome.RESULT
             stopping.join()
-            assert await told(second.engine.submit(Request("c")).output()) == Outcome.RESULT
+            assert await told(second.engine.submit(Request("c"))) == Outcome.RESULT
 
         asyncio.run(serve())
         first.end()
