@@ -11,7 +11,9 @@
     ├── Full                              expected under load: retry, or wait longer
     ├── Timeout           (TimeoutError)  expected under load: retry, or wait longer
     ├── FormatError       (ValueError)    bytes disagree with the format: names the path inside them
+    │   └── LaneBroken                    those of a lane: nothing more will come of it
     ├── ShutdownError                     the engine is going away: do not retry
+    ├── Aborted                           you, or another caller, no longer wanted it
     ├── Inconclusive                      the question could not be answered: neither yes nor no
     └── InternalError                     our bug: please report it
 
@@ -22,6 +24,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TypeVar
+
+E = TypeVar("E", bound=BaseException)
 
 
 class OmniError(Exception):
@@ -97,8 +102,16 @@ class FormatError(OmniError, ValueError):
     """Received bytes disagree with the format; they were neither executed nor delivered."""
 
 
+class LaneBroken(FormatError):
+    """The bytes of a lane disagree with the format, so that nothing behind them can be trusted either."""
+
+
 class ShutdownError(OmniError):
     """The engine is shutting down, or has shut down; the work was not done."""
+
+
+class Aborted(OmniError):
+    """The request was aborted, or its stream was closed; its output is gone."""
 
 
 class Inconclusive(OmniError):
@@ -107,3 +120,15 @@ class Inconclusive(OmniError):
 
 class InternalError(OmniError):
     """An invariant of omni_ipc itself is broken."""
+
+
+def anew(error: E) -> E:
+    """Give a kept error once more, to be raised.
+
+    One that is raised itself, again and again, gathers the frames of everybody who raised it, and keeps what they hold:
+    arrays of requests and outputs.
+    """
+    copy = error.__class__.__new__(error.__class__, *error.args)
+    copy.__dict__.update(error.__dict__)
+    copy.__cause__ = error.__cause__
+    return copy

@@ -26,12 +26,14 @@ SERVE = """
 import importlib, importlib.util, pkgutil, sys
 import omni_ipc
 
-modules = sorted(m.name for m in pkgutil.walk_packages(omni_ipc.__path__, "omni_ipc."))
-modules.remove("omni_ipc.device.cuda")  # the one that is made of torch comes last
-if importlib.util.find_spec("torch"):
-    modules.append("omni_ipc.device.cuda")
-for name in modules:
-    assert "torch" not in sys.modules
+of_torch = ("device.accelerator", "device.cuda", "pipelines.denoiser", "pipelines.diffusion")
+of_torch = {f"omni_ipc.{name}" for name in of_torch}
+modules = {m.name for m in pkgutil.walk_packages(omni_ipc.__path__, "omni_ipc.")}
+assert of_torch < modules
+for name in sorted(modules - of_torch):
+    importlib.import_module(name)
+    assert "torch" not in sys.modules, name
+for name in sorted(of_torch) if importlib.util.find_spec("torch") else ():
     importlib.import_module(name)
 print(*modules)
 
@@ -41,9 +43,10 @@ from omni_ipc.serving.outputs import OutputTable
 
 rt = NativeRuntime()
 table = OutputTable(rt=rt)
-early = rt.spawn(table.take_split, "b", [10, 20], name="pump")  # the batch comes before its split map, or after
-table.expect_batch("b", ("b/1", "b/2"))
-futures = [table.wait(output) for output in ("b/1", "b/2")]
+batch, outputs = table.mint_batch(2)
+early = rt.spawn(table.take_split, batch, [10, 20], name="pump")  # the batch comes before its split map, or after
+table.expect_batch(batch, outputs)
+futures = [table.wait(output) for output in outputs]
 early.join()
 assert [future.result(timeout=5) for future in futures] == [10, 20]
 table.close(ShutdownError("It is over."))
@@ -127,7 +130,7 @@ def test_the_product_works_with_everything_else_deleted(tmp_path: Path) -> None:
     )
     modules = _python(SERVE, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}).split()
     rooms = {name.split(".")[1] for name in modules}
-    assert rooms == {"errors", "records", "seam", "transport", "device", "serving"}
+    assert rooms == {"errors", "records", "trees", "seam", "transport", "device", "serving", "pipelines"}
 
 
 def _python(script: str, *, cwd: Path, env: Mapping[str, str]) -> str:

@@ -33,6 +33,20 @@ def transport(quick: Quick = False, plot: Plot = None, json: Json = None) -> int
     return ExitCode.AS_CLAIMED
 
 
+def serving(quick: Quick = False, json: Json = None) -> int:
+    """Compare the output path with the old way: overhead of a request, copies, requests a second; a report."""
+    from omni_ipc.workflows.bench import serving_tables
+    from omni_ipc.workflows.bench.serving import FULL, QUICK, compare
+
+    out = Output(json)
+    with working("starting") as show_progress:
+        comparison = compare(QUICK if quick else FULL, progress=show_progress)
+    out.say(*serving_tables.parts(comparison))
+    out.say("", f"{counted(comparison.repetitions, 'repetition')} in {comparison.seconds:.0f} s")
+    out.write_rows(comparison.results.rows())
+    return ExitCode.AS_CLAIMED
+
+
 def explore(
     quick: Annotated[bool, typer.Option("--quick", help="Take 50 seconds, and a third of the kernels.")] = False,
     plot: Plot = None,

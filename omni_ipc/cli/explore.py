@@ -25,7 +25,7 @@ def explore(
         str,
         typer.Argument(
             metavar="SCENARIO",
-            help="split_map, dual_writer_ring, future_orphan, overflow, or path/to/file.py:function.",
+            help="split_map, closing, ... (an unknown name is answered with all), or path/to/file.py:function.",
         ),
     ],
     defect: Defect = None,

@@ -77,24 +77,28 @@ class Device(Protocol):
         """Wait for all work issued to the device."""
 
 
+KINDS = ("cpu", "cuda", "xpu")
+
+
 def open_device(name: str) -> Device:
-    """Open a device by its name: "cpu", "cuda" (the first one), "cuda:1".
+    """Open a device by its name: "cpu", "cuda" (the first one), "cuda:1", "xpu".
 
     Raises:
         UnknownName: there is no such kind of device.
-        EnvironmentMissing: torch, or that CUDA device, is missing here.
+        EnvironmentMissing: torch, or that device, is missing here.
     """
-    kind, _, index = name.partition(":")
-    if name == "cpu":
+    kind, colon, index = name.partition(":")
+    if kind not in KINDS or (colon and not (index.isdecimal() and kind != "cpu")):
+        raise UnknownName("device", name, (*KINDS, "cuda:0"))
+    if kind == "cpu":
         from omni_ipc.device.host import HostDevice
 
         return HostDevice()
-    if kind != "cuda" or (index and not index.isdecimal()) or name.endswith(":"):
-        raise UnknownName("device", name, ("cpu", "cuda", "cuda:0"))
     try:
+        from omni_ipc.device.accelerator import Accelerator
         from omni_ipc.device.cuda import CudaDevice
     except ImportError:
         raise EnvironmentMissing(
             f"Device '{name}' needs torch, which is not installed here.", "pip install 'omni-ipc[torch]'"
         ) from None
-    return CudaDevice(int(index or 0))
+    return CudaDevice(int(index or 0)) if kind == "cuda" else Accelerator(kind, int(index or 0))

@@ -3,34 +3,61 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from omni_ipc.errors import UnknownName, UsageError
-from omni_ipc.scenarios import dual_writer_ring, future_orphan, overflow, split_map
+from omni_ipc.scenarios import (
+    admission,
+    cancelling,
+    closing,
+    device_copy,
+    drain,
+    dual_writer_ring,
+    future_orphan,
+    late_answer,
+    leaving,
+    long_render,
+    overflow,
+    split_map,
+)
 from omni_ipc.scenarios.defects import DEFECTS, Defect
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.world import EngineWorld, Launch, OutputsLost
+from omni_ipc.scenarios.world import Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
 
 __all__ = [
     "DEFECTS",
     "SCENARIOS",
     "Defect",
-    "EngineWorld",
     "Launch",
     "OutputsLost",
     "Parts",
     "Scenario",
+    "World",
     "WorldClass",
     "find",
 ]
 
 
+class World(Protocol):
+    """A small world, to be run once."""
+
+    def run(self) -> Sequence[tuple[str, str]]:
+        """Run to the end, and tell how it ended for whom.
+
+        Raises:
+            OutputsLost: somebody did not get what was promised.
+        """
+
+    def project(self, pending: PendingStep) -> Mapping[str, object]:
+        """Give the model's variables, read off the state of the code; none where there is no model."""
+
+
 class WorldClass(Protocol):
     """Builds a world out of parts; ``launch`` starts the worker."""
 
-    def __call__(self, rt: Runtime, parts: Parts, launch: Launch = ...) -> EngineWorld: ...
+    def __call__(self, rt: Runtime, parts: Parts, launch: Launch = ...) -> World: ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -148,5 +175,17 @@ SCENARIOS: Mapping[str, Scenario] = {
             world=overflow.OverflowWorld,
             transparent=("Worker.Reply", "Worker.Announce", "Worker.Close"),
         ),
+        Scenario(name="drain", world=drain.DrainWorld),
+        Scenario(name="device_copy", world=device_copy.DeviceCopyWorld),
+        Scenario(name="disconnect", world=leaving.DisconnectWorld),
+        Scenario(name="several_outputs", world=leaving.SeveralOutputsWorld),
+        Scenario(name="reuse", world=leaving.ReuseWorld),
+        Scenario(name="abort", world=leaving.AbortWorld),
+        Scenario(name="salvage", world=admission.SalvageWorld),
+        Scenario(name="admission", world=admission.AdmissionWorld),
+        Scenario(name="long_render", world=long_render.LongRenderWorld),
+        Scenario(name="cancelling", world=cancelling.CancellingWorld),
+        Scenario(name="late_answer", world=late_answer.LateAnswerWorld),
+        Scenario(name="closing", world=closing.ClosingWorld),
     )
 }

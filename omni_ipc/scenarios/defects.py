@@ -6,6 +6,16 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from omni_ipc.scenarios.defects_device import SleepWithoutDrain, UnsynchronisedCopy
+from omni_ipc.scenarios.defects_engine import DeferredAdmission, ShortOutputTimeout, ShutdownDiscardsDelivered
+from omni_ipc.scenarios.defects_executor import CancelledFuture, StaleReply, WaitAfterShutdown
+from omni_ipc.scenarios.defects_streams import (
+    AbandonedStream,
+    AbortedOutputLeak,
+    ReusedRequestId,
+    StreamLeftOpen,
+    WaitCountedAsCompute,
+)
 from omni_ipc.scenarios.legacy.pickled_queue import PickledQueue
 from omni_ipc.scenarios.legacy.pickling import Pickled
 from omni_ipc.scenarios.legacy.pubsub import Socket
@@ -120,5 +130,18 @@ DEFECTS = {
         Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow)),
         Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes)),
         Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow)),
+        Defect("sleep_without_drain", "drain", Parts(worker=SleepWithoutDrain)),
+        Defect("unsynchronised_copy", "device_copy", Parts(worker=UnsynchronisedCopy)),
+        Defect("abandoned_stream", "disconnect", Parts(scheduler=AbandonedStream)),
+        Defect("stream_left_open", "several_outputs", Parts(streams=StreamLeftOpen)),
+        Defect("reused_request_id", "reuse", Parts(scheduler=ReusedRequestId)),
+        Defect("aborted_output_leak", "abort", Parts(table=AbortedOutputLeak)),
+        Defect("shutdown_discards_delivered", "salvage", Parts(scheduler=ShutdownDiscardsDelivered)),
+        Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission)),
+        Defect("short_output_timeout", "long_render", Parts(timeout=ShortOutputTimeout)),
+        Defect("wait_counted_as_compute", "long_render", Parts(stream=WaitCountedAsCompute)),
+        Defect("cancelled_future", "cancelling", Parts(pump=CancelledFuture)),
+        Defect("stale_reply", "late_answer", Parts(table=StaleReply)),
+        Defect("wait_after_shutdown", "closing", Parts(table=WaitAfterShutdown)),
     )
 }

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from omni_ipc.records import Field
-from omni_ipc.scenarios.launch import launch_worker
+from omni_ipc.scenarios.launch import TaskLink, launch_worker
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.world import CONFIG, EngineWorld, Launch, PendingStep, WorkerLink
+from omni_ipc.scenarios.world import CONFIG, EngineWorld, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.messages import Reply
 from omni_ipc.transport.bell import create_doorbell
@@ -28,7 +28,6 @@ from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.writer import LaneWriter
 
-BATCH = "b"
 REQUEST = "1"
 WRITERS = ("worker.main", "worker.output")
 RING_BYTES = 4096
@@ -47,11 +46,11 @@ class DualWriterRingWorld(EngineWorld):
             rt=rt,
             parts=parts,
             launch=launch or self._launch_over_lanes,
-            outputs={f"{BATCH}/{REQUEST}": REQUEST},
-            dispatch=lambda executor: executor.execute_batch(BATCH, (REQUEST,)),
+            requests=(REQUEST,),
+            mint=lambda table: table.mint_batch(1),
         )
 
-    def _launch_over_lanes(self, rt: Runtime, parts: Parts) -> WorkerLink:
+    def _launch_over_lanes(self, rt: Runtime, parts: Parts) -> TaskLink:
         self._lanes = {
             name: Lane.create(rt=rt, buffer=memoryview(bytearray(lane_bytes(RING_BYTES))), name=name)
             for name in WRITERS

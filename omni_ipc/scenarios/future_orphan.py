@@ -8,7 +8,7 @@ from omni_ipc.scenarios.table_state import project_arrival, project_table
 from omni_ipc.scenarios.world import EngineWorld, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
 
-OUTPUT = "a"
+OUTPUT = "1"
 REQUEST = "1"
 
 
@@ -20,8 +20,8 @@ class FutureOrphanWorld(EngineWorld):
             rt=rt,
             parts=parts,
             launch=launch,
-            outputs={OUTPUT: REQUEST},
-            dispatch=lambda executor: executor.execute(OUTPUT, REQUEST),
+            requests=(REQUEST,),
+            mint=lambda table: table.mint(),
         )
 
     def project(self, pending: PendingStep) -> dict[str, object]:

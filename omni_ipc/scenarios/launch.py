@@ -2,35 +2,80 @@
 
 from __future__ import annotations
 
+from omni_ipc.device.api import Device
 from omni_ipc.device.host import HostDevice
+from omni_ipc.errors import PeerDied
 from omni_ipc.scenarios.links import QueueLink
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.pipelines import ArrayPipeline
-from omni_ipc.scenarios.world import WorkerLink
+from omni_ipc.scenarios.world import CONFIG
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Receiver, Sender
-from omni_ipc.serving.messages import Reply, Request
+from omni_ipc.serving.messages import Command, Reply
+from omni_ipc.serving.pipeline import Pipeline
+from omni_ipc.serving.worker import Worker
 
 
-def launch_over_queues(rt: Runtime, parts: Parts) -> WorkerLink:
+class TaskLink:
+    """A worker that runs as tasks of this runtime; they stand for a process, which a fault may kill."""
+
+    ranks = 1
+
+    def __init__(self, rt: Runtime, worker: Worker, requests: Sender[Command], results: Receiver[Reply]) -> None:
+        self.requests = requests
+        self.results = results
+        self._ended = False
+        self._task = rt.spawn(self._run, worker, name="worker.main")
+
+    def death(self, rank: int) -> PeerDied | None:
+        """Tell that it was killed, if it ended in the middle of its work."""
+        if self._ended or self._task.is_alive():
+            return None
+        return PeerDied("The worker", "killed by SIGKILL")
+
+    def join(self) -> None:
+        """Wait until its main loop has ended."""
+        self._task.join()
+
+    def _run(self, worker: Worker) -> None:
+        worker.run()
+        self._ended = True
+
+
+def launch_over_queues(
+    rt: Runtime, parts: Parts, *, pipeline: Pipeline | None = None, device: Device | None = None
+) -> TaskLink:
     """Link engine and worker by queues, for models in which a lane is no more than that."""
     results: QueueLink[Reply] = QueueLink(rt=rt)
-    return launch_worker(rt, parts, replies=results.writer(), outputs=results.writer(), results=results)
+    replies, outputs = results.writer(), results.writer()
+    return launch_worker(rt, parts, replies=replies, outputs=outputs, results=results, pipeline=pipeline, device=device)
 
 
 def launch_worker(
-    rt: Runtime, parts: Parts, *, replies: Sender[Reply], outputs: Sender[Reply], results: Receiver[Reply]
-) -> WorkerLink:
-    """Run the worker's main loop as the task "worker.main", with its results going over the given ends."""
-    requests: QueueLink[Request] = QueueLink(rt=rt)
+    rt: Runtime,
+    parts: Parts,
+    *,
+    replies: Sender[Reply],
+    outputs: Sender[Reply],
+    results: Receiver[Reply],
+    pipeline: Pipeline | None = None,
+    device: Device | None = None,
+) -> TaskLink:
+    """Run the worker's main loop as the task "worker.main", with its results going over the given ends.
+
+    Args:
+        pipeline: computes small arrays unless given.
+        device: the host unless given.
+    """
+    requests: QueueLink[Command] = QueueLink(rt=rt)
     to_worker = requests.writer()
     worker = parts.worker(
         rt=rt,
         requests=requests,
         replies=replies,
         outputs=outputs,
-        pipeline=ArrayPipeline(),
-        device=HostDevice(),
+        pipeline=pipeline or ArrayPipeline(),
+        device=device or HostDevice(),
+        drain_timeout_s=CONFIG.drain_timeout_s,
     )
-    task = rt.spawn(worker.run, name="worker.main")
-    return WorkerLink(requests=to_worker, results=results, join=task.join)
+    return TaskLink(rt, worker, to_worker, results)

@@ -10,15 +10,14 @@ the model's callers decide (join, receive, give up), which the product tells by 
 from __future__ import annotations
 
 from omni_ipc.errors import UsageError
-from omni_ipc.scenarios.launch import launch_worker
+from omni_ipc.scenarios.launch import TaskLink, launch_worker
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.result_link import PAUSE_S, ResultLink
-from omni_ipc.scenarios.world import CONFIG, EngineWorld, Launch, PendingStep, WorkerLink
+from omni_ipc.scenarios.world import CONFIG, EngineWorld, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Sender
 from omni_ipc.serving.messages import Reply
 
-BATCH = "b"
 REQUESTS = ("1", "2")
 
 
@@ -32,8 +31,8 @@ class OverflowWorld(EngineWorld):
             rt=rt,
             parts=parts,
             launch=launch or _launch,
-            outputs={f"{BATCH}/{request}": request for request in REQUESTS},
-            dispatch=lambda executor: executor.execute_batch(BATCH, REQUESTS),
+            requests=REQUESTS,
+            mint=lambda table: table.mint_batch(len(REQUESTS)),
         )
 
     def _engage(self) -> None:
@@ -46,7 +45,7 @@ class OverflowWorld(EngineWorld):
         return {}
 
 
-def _launch(rt: Runtime, parts: Parts) -> WorkerLink:
+def _launch(rt: Runtime, parts: Parts) -> TaskLink:
     ends = parts.link().open(rt)
     replies = _Later(rt, ends.replies, after_s=PAUSE_S)
     outputs = _Later(rt, ends.outputs, after_s=CONFIG.poll_s)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from omni_ipc.serving.requests import Request
+
 if TYPE_CHECKING:
     import torch
 
@@ -22,8 +24,8 @@ class ArrayPipeline:
     def __init__(self, count: int = 16) -> None:
         self._count = count
 
-    def forward(self, requests: Sequence[str]) -> list[np.ndarray[Any, Any]]:
-        return [np.arange(self._count, dtype=np.int64) * _STRIDE + _seed(request) for request in requests]
+    def forward(self, batch: Sequence[Request]) -> list[np.ndarray[Any, Any]]:
+        return [np.arange(self._count, dtype=np.int64) * _STRIDE + _seed(request.id) for request in batch]
 
 
 class TensorPipeline:
@@ -39,15 +41,15 @@ class TensorPipeline:
 
         self._numbers = torch.arange(count, dtype=torch.int64, device=device)  # wakes the device
 
-    def forward(self, requests: Sequence[str]) -> list[torch.Tensor]:
+    def forward(self, batch: Sequence[Request]) -> list[torch.Tensor]:
         numbers = self._numbers
-        return [numbers * _STRIDE + _seed(request) for request in requests]
+        return [numbers * _STRIDE + _seed(request.id) for request in batch]
 
 
 def is_output_of(request: str, value: Any) -> bool:
     """Tell whether a value is, byte for byte, what either pipeline computes for a request."""
     received = np.asarray(value)
-    (expected,) = ArrayPipeline(received.size).forward((request,))
+    (expected,) = ArrayPipeline(received.size).forward((Request(request),))
     return received.dtype == expected.dtype and received.shape == expected.shape and bool((received == expected).all())
 
 

@@ -8,9 +8,8 @@ from omni_ipc.scenarios.table_state import project_arrival, project_table
 from omni_ipc.scenarios.world import EngineWorld, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
 
-BATCH = "b"
 REQUESTS = ("1", "2")
-OUTPUTS = {f"{BATCH}/{request}": request for request in REQUESTS}
+OUTPUTS = ("1/1", "1/2")
 
 
 class SplitMapWorld(EngineWorld):
@@ -21,8 +20,8 @@ class SplitMapWorld(EngineWorld):
             rt=rt,
             parts=parts,
             launch=launch,
-            outputs=OUTPUTS,
-            dispatch=lambda executor: executor.execute_batch(BATCH, REQUESTS),
+            requests=REQUESTS,
+            mint=lambda table: table.mint_batch(len(REQUESTS)),
         )
 
     def project(self, pending: PendingStep) -> dict[str, object]:

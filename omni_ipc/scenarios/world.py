@@ -8,7 +8,6 @@ consumers ◄─ futures ◄─── pump ◄───────────�
 from __future__ import annotations
 
 import abc
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,32 +18,22 @@ from omni_ipc.scenarios.pipelines import is_output_of
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.serving.config import ServingConfig
 from omni_ipc.serving.executor import Executor
-from omni_ipc.serving.links import Receiver, Sender
-from omni_ipc.serving.messages import Reply, Request
+from omni_ipc.serving.ids import Minted
+from omni_ipc.serving.links import WorkerLink
+from omni_ipc.serving.outputs import OutputTable
+from omni_ipc.serving.requests import Request
 
 DELIVERED = "delivered"
 
-CONFIG = ServingConfig(output_timeout_s=1.0, rpc_timeout_s=1.0, shutdown_timeout_s=1.0, poll_s=0.1)
+CONFIG = ServingConfig(output_timeout_s=1.0, rpc_timeout_s=1.0, drain_timeout_s=0.5, shutdown_timeout_s=1.0, poll_s=0.1)
 """Waits short enough to end a stranded consumer at once; no live schedule comes near them."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class WorkerLink:
-    """A running worker, as the engine sees it.
-
-    Args:
-        death: the error to report once the worker is dead.
-        join: waits until a worker that was told to stop has ended.
-    """
-
-    requests: Sender[Request]
-    results: Receiver[Reply]
-    death: Callable[[], OmniError | None] = lambda: None
-    join: Callable[[], None] = lambda: None
 
 
 Launch = Callable[[Runtime, Parts], WorkerLink]
 """Starts a worker: as tasks of this runtime, or as a process."""
+
+Mint = Callable[[OutputTable], Minted]
+"""Makes the ids of what the dispatcher is to have computed, so that consumers may ask first."""
 
 
 PendingStep = Callable[[str], tuple[str, Mapping[str, Field]] | None]
@@ -59,8 +48,8 @@ class EngineWorld(abc.ABC):
     """Runs a dispatcher and a consumer for each output, and judges what the consumers got.
 
     Args:
-        outputs: the request behind each output id.
-        dispatch: sends the work, and returns when all is computed.
+        requests: the ids of the requests that the dispatcher executes in one call.
+        mint: the ids of its outputs: `OutputTable.mint` for one alone.
     """
 
     def __init__(
@@ -69,22 +58,21 @@ class EngineWorld(abc.ABC):
         rt: Runtime,
         parts: Parts,
         launch: Launch,
-        outputs: Mapping[str, str],
-        dispatch: Callable[[Executor], object],
+        requests: Sequence[str],
+        mint: Mint,
     ) -> None:
         self._rt = rt
-        self.outputs = outputs
-        self._dispatch = dispatch
+        self._requests = [Request(name) for name in requests]
         self.table = parts.table(rt=rt)
         self.link = launch(rt, parts)
+        self._minted = mint(self.table)
+        self.outputs: Mapping[str, str] = dict(zip(self._minted.outputs, requests, strict=True))
         self.executor = Executor(
             rt=rt,
-            requests=self.link.requests,
-            results=self.link.results,
+            link=self.link,
             table=self.table,
             config=CONFIG,
             pump=parts.pump,
-            death=self.link.death,
         )
         self.futures: dict[str, Future[Any]] = {}
         self._endings: dict[str, str] = {}
@@ -107,7 +95,7 @@ class EngineWorld(abc.ABC):
             )
         self.link.join()
         endings = tuple(sorted(self._endings.items()))
-        if lost := [f"{who}: {ending}" for who, ending in endings if ending != DELIVERED]:
+        if lost := [f"{who}: {ending}" for who, ending in endings if not self._is_well(ending)]:
             raise OutputsLost("\n".join(lost))
         if any((left.waiting, left.cached, left.unsplit, left.rpcs)):
             raise OutputsLost(f"every output was delivered, and yet the table still held: {left}")
@@ -120,6 +108,10 @@ class EngineWorld(abc.ABC):
         for task in tasks:
             task.join()
 
+    def _is_well(self, ending: str) -> bool:
+        """Tell whether somebody got what was promised; a world in which processes die promises less."""
+        return ending == DELIVERED
+
     def _why_silent(self) -> str:
         """Say more of a worker that did not say goodbye, where a world can see more."""
         return ""
@@ -130,7 +122,7 @@ class EngineWorld(abc.ABC):
 
     def _run_dispatcher(self) -> None:
         try:
-            self._dispatch(self.executor)
+            self.executor.execute(self._requests, self._minted)
         except OmniError as error:
             self._endings["dispatcher"] = str(error)
 

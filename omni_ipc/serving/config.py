@@ -14,19 +14,34 @@ class ServingConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         output_timeout_s: how long a consumer waits for its output once it has asked for it; a render may queue behind
-            minutes of device work.
-        rpc_timeout_s: how long the dispatcher waits for "compute done".
-        shutdown_timeout_s: how long a shutdown waits for the worker's goodbye before it goes on without.
-        poll_s: how often the pump, when idle, looks whether the worker still lives.
+            minutes of device work. The environment variable OMNI_IPC_OUTPUT_TIMEOUT goes before it.
+        rpc_timeout_s: how long the dispatcher waits for "compute done", and a call for its answers.
+        drain_timeout_s: how long a worker waits for its outputs before it gives memory back; below the output timeout,
+            so that a wedged worker cannot hold a call past the moment at which the engine gives up.
+        shutdown_timeout_s: how long a shutdown waits for the workers' goodbye before it goes on without.
+        rank_grace_s: how long the other ranks may take to answer once one has failed: they may hang with it.
+        pump_timeout_s: how long the pump may be busy with one message before it counts as stuck.
+        poll_s: how often the pump, when idle, looks whether the workers still live.
+        step_execution: step by step, with the outputs in the answers: nothing is asynchronous, and there is no pump.
     """
 
     output_timeout_s: float = 600.0
     rpc_timeout_s: float = 600.0
+    drain_timeout_s: float = 10.0
     shutdown_timeout_s: float = 10.0
+    rank_grace_s: float = 5.0
+    pump_timeout_s: float = 30.0
     poll_s: float = 0.1
+    step_execution: bool = False
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
+            if name.endswith("_s") and not (math.isfinite(value) and value > 0):
                 raise UsageError(f"{name}={value} is no usable time. Give a finite number of seconds above 0.")
+        if self.drain_timeout_s >= self.output_timeout_s:
+            raise UsageError(
+                f"drain_timeout_s={self.drain_timeout_s:g} is not below output_timeout_s={self.output_timeout_s:g}: "
+                "a worker that drains would outlast whoever waits for its outputs. "
+                "Set drain_timeout_s to a smaller value, or output_timeout_s to a larger one."
+            )

@@ -21,96 +21,17 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
 
 import msgspec
 
-from omni_ipc.errors import InternalError, OmniError, PeerDied, PeerFailed, Timeout
+from omni_ipc.errors import InternalError, PeerDied, PeerFailed, Timeout
 from omni_ipc.seam.api import Runtime
-from omni_ipc.serving.links import Receiver, Sender
-from omni_ipc.serving.messages import Reply, Request
+from omni_ipc.serving.lanes import Lanes
+from omni_ipc.serving.spec import MESSAGE_BYTES, Answer, Opened, Refused, WorkerSpec
+from omni_ipc.serving.workers import HostedWorkers
 from omni_ipc.transport import wire
-from omni_ipc.transport.bell import create_doorbell
-from omni_ipc.transport.channel import LaneSender, PortReceiver
-from omni_ipc.transport.geometry import DEFAULT_CLASSES, Geometry, SlotClass
-from omni_ipc.transport.lane import RING_BYTES, Lane, lane_bytes
-from omni_ipc.transport.layout import DOORBELL_BYTES
-from omni_ipc.transport.lease import SlabReader
-from omni_ipc.transport.memory import Segment
-from omni_ipc.transport.port import Port
-from omni_ipc.transport.reader import LaneReader
-from omni_ipc.transport.writer import LaneWriter
-
-SEND_TIMEOUT_S = 60.0
-"""How long either side waits for room on a lane: a reader that takes nothing for so long is stuck."""
-
-MESSAGE_BYTES = 65_536
-
-LANES = ("requests", "worker.main", "worker.output")
-DOORBELLS = ("engine.bell", "worker.bell")
-SLAB = "worker.slab"
-
-
-class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What a host is to run; classes by import path, "package.module:Class".
-
-    Args:
-        worker: a subclass of `Worker`.
-        pipeline: called with ``pipeline_options``; gives a `Pipeline`.
-        device: "cpu", "cuda", "cuda:1".
-        runtime: called with ``runtime_options``, and with ``connection=`` a socket if the opener gave one.
-    """
-
-    pipeline: str
-    pipeline_options: dict[str, Any] = {}
-    device: str = "cpu"
-    worker: str = "omni_ipc.serving.worker:Worker"
-    runtime: str = "omni_ipc.seam.native:NativeRuntime"
-    runtime_options: dict[str, Any] = {}
-
-
-class Opened(msgspec.Struct, frozen=True, tag=True):
-    """The worker runs."""
-
-
-class Ended(msgspec.Struct, frozen=True, tag=True):
-    """The worker has ended in good order, and the host takes the next one."""
-
-
-class Refused(msgspec.Struct, frozen=True, tag=True):
-    """The worker could not be built, or ended with an error."""
-
-    error: wire.RemoteError
-
-
-Answer = Opened | Ended | Refused
-
-
-class HostedWorker:
-    """A worker in the host's process: the engine's ends of its lanes."""
-
-    def __init__(
-        self, *, host: WorkerHost, requests: Sender[Request], results: Receiver[Reply], memory: contextlib.ExitStack
-    ) -> None:
-        self.requests = requests
-        self.results = results
-        self._host = host
-        self._memory = memory
-
-    def death(self) -> OmniError | None:
-        """Tell how the process ended, if it did."""
-        return self._host.death()
-
-    def join(self) -> None:
-        """Wait until the worker has ended, after Stop; then give back the memory of its lanes.
-
-        Raises:
-            PeerFailed: it ended with an error.
-            PeerDied: its process died.
-            Timeout: it does not end.
-        """
-        with self._memory:
-            self._host.await_answer(Ended)
+from omni_ipc.transport.geometry import DEFAULT_CLASSES, SlotClass
+from omni_ipc.transport.lane import RING_BYTES
 
 
 class WorkerHost:
@@ -123,6 +44,7 @@ class WorkerHost:
 
     def __init__(self, *, timeout_s: float = 60.0) -> None:
         self._timeout_s = timeout_s
+        self._serving = False  # a worker that has not ended
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(timeout_s)
         with theirs:
@@ -147,6 +69,11 @@ class WorkerHost:
         """The process's id."""
         return self._process.pid
 
+    @property
+    def free(self) -> bool:
+        """Tell whether it can take a worker: it lives, and the last one has ended."""
+        return not self._serving and self.death() is None
+
     def open(
         self,
         rt: Runtime,
@@ -155,7 +82,7 @@ class WorkerHost:
         connection: socket.socket | None = None,
         ring_bytes: int = RING_BYTES,
         slab_classes: Sequence[SlotClass] = DEFAULT_CLASSES,
-    ) -> HostedWorker:
+    ) -> HostedWorkers:
         """Run a worker, and return the engine's ends of its lanes once it runs.
 
         Args:
@@ -168,23 +95,32 @@ class WorkerHost:
             PeerDied: the process died.
             Timeout: it does not answer.
         """
-        with contextlib.ExitStack() as memory:
-            sizes = {**dict.fromkeys(LANES, lane_bytes(ring_bytes)), **dict.fromkeys(DOORBELLS, DOORBELL_BYTES)}
-            segments = [
-                memory.enter_context(Segment.create(nbytes, name=f"omni_ipc.{name}")) for name, nbytes in sizes.items()
-            ]
-            slab = Geometry(slab_classes)
-            segments.append(
-                memory.enter_context(Segment.create(slab.nbytes, name=f"omni_ipc.{SLAB}", reserved=slab.words_bytes))
+        with contextlib.ExitStack() as undo:
+            lanes = undo.enter_context(
+                contextlib.closing(Lanes(rt, ranks=1, ring_bytes=ring_bytes, slab_classes=slab_classes))
             )
-            slab.lay(segments[-1].view)
-            requests, results = _engine_ends(rt, *segments)
-            descriptors = [segment.fd for segment in segments]
-            with connection or contextlib.nullcontext():
-                descriptors += [connection.fileno()] if connection else []
-                self._tell(msgspec.json.encode(spec), descriptors)
+            self.tell(spec, lanes.descriptors(0), connection)
             self.await_answer(Opened)
-            return HostedWorker(host=self, requests=requests, results=results, memory=memory.pop_all())
+            undo.pop_all()
+            return HostedWorkers((self,), lanes)
+
+    def tell(self, spec: WorkerSpec, descriptors: Sequence[int], connection: socket.socket | None = None) -> None:
+        """Have a worker built; `await_answer` tells whether it runs.
+
+        Args:
+            descriptors: of the segments, in the order of `SEGMENTS`.
+            connection: see `open`.
+
+        Raises:
+            PeerDied: the process died.
+        """
+        with connection or contextlib.nullcontext():
+            fds = [*descriptors, *([connection.fileno()] if connection else [])]
+            try:
+                socket.send_fds(self._control, [msgspec.json.encode(spec)], fds)
+            except OSError:
+                raise self._await_death() from None
+        self._serving = True
 
     def death(self) -> PeerDied | None:
         """Tell how the process ended, if it did."""
@@ -214,15 +150,21 @@ class WorkerHost:
         data = self._hear()
         if not data:
             raise self._await_death()
-        match wire.decode(data, Answer):
+        answer = wire.decode(data, Answer)
+        self._serving = isinstance(answer, Opened)
+        match answer:
             case Refused(error=error):
                 raise error.as_error(f"The worker process {self.pid}")
             case answer if not isinstance(answer, expected):
                 raise InternalError(f"The worker process said {answer} where {expected.__name__} was due.")
 
+    def let_go(self) -> None:
+        """Have the process end by itself once it is idle; `stop` waits for that."""
+        self._control.close()
+
     def stop(self, *, grace_s: float = 2.0) -> None:
         """End the process: it goes by itself when idle, and is killed when it does not; idempotent."""
-        self._control.close()
+        self.let_go()
         try:
             self._process.wait(grace_s)
         except subprocess.TimeoutExpired:
@@ -254,36 +196,7 @@ class WorkerHost:
         except OSError:
             return b""
 
-    def _tell(self, data: bytes, descriptors: Sequence[int]) -> None:
-        try:
-            socket.send_fds(self._control, [data], descriptors)
-        except OSError:
-            raise self._await_death() from None
-
     def _await_death(self) -> PeerDied | PeerFailed:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(self._timeout_s)
         return self.death() or PeerFailed(f"The worker process {self.pid} closed its control socket. Look at its log.")
-
-
-def _engine_ends(
-    rt: Runtime,
-    requests: Segment,
-    replies: Segment,
-    outputs: Segment,
-    engine_bell: Segment,
-    worker_bell: Segment,
-    slab: Segment,
-) -> tuple[Sender[Request], Receiver[Reply]]:
-    """Lay lanes and doorbells into fresh segments, and take the engine's ends of them."""
-    to_worker, *to_engine = (
-        Lane.create(rt=rt, buffer=segment.view, name=name)
-        for name, segment in zip(LANES, (requests, replies, outputs), strict=True)
-    )
-    ours = create_doorbell(rt=rt, buffer=engine_bell.view)
-    leases = SlabReader(rt=rt, buffer=slab.view, name=SLAB)
-    theirs = create_doorbell(rt=rt, buffer=worker_bell.view)
-    return (
-        LaneSender(LaneWriter(to_worker, doorbell=theirs), timeout=SEND_TIMEOUT_S),
-        PortReceiver(Port(rt=rt, lanes=[LaneReader(lane, slab=leases) for lane in to_engine], doorbell=ours), Reply),
-    )

@@ -6,47 +6,28 @@ python -m omni_ipc.serving.hosted CONTROL_FD ENGINE_PID
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
-from omni_ipc.device.api import Device, open_device
-from omni_ipc.errors import FormatError, UsageError
-from omni_ipc.seam.api import Future, Runtime
+from omni_ipc.errors import FormatError
+from omni_ipc.seam.api import Future
 from omni_ipc.seam.native import NativeRuntime
-from omni_ipc.serving.host import (
-    DOORBELLS,
-    LANES,
-    MESSAGE_BYTES,
-    SEND_TIMEOUT_S,
-    SLAB,
-    Answer,
-    Ended,
-    Opened,
-    Refused,
-    WorkerSpec,
-)
-from omni_ipc.serving.messages import Request
+from omni_ipc.serving.factory import make_device, make_runtime, make_worker
+from omni_ipc.serving.in_flight import StillInFlight
+from omni_ipc.serving.spec import MESSAGE_BYTES, SEGMENTS, Answer, Ended, Opened, Refused, WorkerSpec
 from omni_ipc.serving.worker import Worker
 from omni_ipc.transport import liveness, wire
-from omni_ipc.transport.bell import Bell, open_doorbell
-from omni_ipc.transport.channel import LaneSender, PortReceiver
-from omni_ipc.transport.lane import Lane
 from omni_ipc.transport.memory import Segment
-from omni_ipc.transport.port import Port
-from omni_ipc.transport.reader import LaneReader
-from omni_ipc.transport.slab import Slab
-from omni_ipc.transport.writer import LaneWriter
-
-SEGMENTS = (*LANES, *DOORBELLS, SLAB)
 
 ENGINE_GONE = 3
 """Exit status of a host whose engine has ended without stopping it."""
+
+STILL_IN_FLIGHT = 4
+"""Exit status of a host whose device did not come to what a worker had computed, so that no other can follow it."""
 
 
 def main() -> None:
@@ -55,7 +36,10 @@ def main() -> None:
     NativeRuntime().spawn(_end_with, engine_pid, name="engine watch")
     with socket.socket(fileno=control_fd) as control:
         while True:
-            data, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, len(SEGMENTS) + 1)
+            try:
+                data, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, len(SEGMENTS) + 1)
+            except ConnectionResetError:  # it was closed before our last answer was read
+                return
             if not data:
                 return
             _serve(control, data, descriptors)
@@ -83,10 +67,10 @@ def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory
         segments = [
             memory.enter_context(Segment.attach(fd, name=name)) for name, fd in zip(SEGMENTS, descriptors, strict=False)
         ]
-        rt = _runtime(spec, descriptors[len(SEGMENTS) :])
-        device = open_device(spec.device)  # first: without it no pipeline can be built
+        rt = make_runtime(spec, descriptors[len(SEGMENTS) :])
+        device = make_device(spec)  # first: without it no pipeline can be built
         memory.callback(device.unpin)
-        worker = _build(rt, spec, segments, device)
+        worker = make_worker(rt, spec, segments, device)
         _answer(control, Opened())
         ending = rt.future()
         rt.spawn(_run_into, ending, worker, name="worker.main")
@@ -96,6 +80,9 @@ def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory
         for _, error in getattr(rt, "errors", ()):  # a runtime that keeps what ended its tasks
             raise error
         return Ended()
+    except StillInFlight as error:  # a thread may yet write to the lanes, and to memory that would be the next worker's
+        _answer(control, Refused(wire.RemoteError.from_exception(error)))
+        os._exit(STILL_IN_FLIGHT)
     except Exception as error:  # whatever the user's classes raise, the engine shall hear of it
         return Refused(wire.RemoteError.from_exception(error))
 
@@ -114,63 +101,6 @@ def _decode(data: bytes) -> WorkerSpec:
         return msgspec.json.decode(data, type=WorkerSpec)
     except msgspec.ValidationError as error:
         raise FormatError(f"The worker's spec is malformed: {error}. Do both sides run the same omni_ipc?") from None
-
-
-def _runtime(spec: WorkerSpec, descriptors: Sequence[int]) -> Runtime:
-    options = dict(spec.runtime_options)
-    if descriptors:
-        options["connection"] = socket.socket(fileno=descriptors[0])
-    runtime: Runtime = _load(spec.runtime)(**options)
-    return runtime
-
-
-def _build(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment], device: Device) -> Worker:
-    requests, replies, outputs, engine_bell, worker_bell, large = segments
-    port = Port(
-        rt=rt,
-        lanes=[LaneReader(Lane(rt=rt, buffer=requests.view, name="requests"))],
-        doorbell=open_doorbell(rt=rt, buffer=worker_bell.view),
-    )
-    bell = open_doorbell(rt=rt, buffer=engine_bell.view)
-    slab = Slab(rt=rt, buffer=large.view, name=SLAB, prepare=_preparing(large, device))
-    device.land_in(slab)
-    worker: Worker = _load(spec.worker)(
-        rt=rt,
-        requests=PortReceiver(port, Request),
-        replies=_sender(rt, replies, "worker.main", bell, slab),
-        outputs=_sender(rt, outputs, "worker.output", bell, slab),
-        pipeline=_load(spec.pipeline)(**spec.pipeline_options),
-        device=device,
-    )
-    return worker
-
-
-def _preparing(segment: Segment, device: Device) -> Callable[[int, int], None]:
-    """Make what gives a slot its memory, and lets the device copy into it."""
-
-    def prepare(offset: int, nbytes: int) -> None:
-        segment.reserve(offset, nbytes)
-        device.pin(segment.view[offset : offset + nbytes])
-
-    return prepare
-
-
-def _sender(rt: Runtime, segment: Segment, name: str, bell: Bell, slab: Slab) -> LaneSender[Any]:
-    writer = LaneWriter(Lane(rt=rt, buffer=segment.view, name=name), doorbell=bell)
-    return LaneSender(writer, timeout=SEND_TIMEOUT_S, slab=slab)
-
-
-def _load(path: str) -> Any:
-    """Import "package.module:Class".
-
-    Raises:
-        UsageError: there is no such module or name in it.
-    """
-    module, _, name = path.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"'{path}' cannot be imported: {error}. Give it as 'package.module:Class'.") from None
 
 
 def _answer(control: socket.socket, answer: Answer) -> None:

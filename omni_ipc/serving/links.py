@@ -1,8 +1,11 @@
-"""The two ends of a link between engine and worker: what serving asks of a transport."""
+"""The two ends of a link between engine and workers: what serving asks of a transport."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
+
+from omni_ipc.errors import OmniError
+from omni_ipc.serving.messages import Command, Reply
 
 M_co = TypeVar("M_co", covariant=True)
 M_contra = TypeVar("M_contra", contravariant=True)
@@ -46,8 +49,35 @@ class Receiver(Protocol[M_co]):
         Raises:
             Timeout: nothing came within ``timeout`` seconds; nothing was consumed.
             PeerClosed: every sender has closed and everything was taken, or this end was closed.
-            FormatError: what came is no such message.
+            FormatError: what came is no such message; it alone is lost.
+            LaneBroken: nothing more will come from one of the senders.
         """
 
     def close(self) -> None:
         """Stop receiving; a receive that is waiting ends with `PeerClosed`."""
+
+
+class WorkerLink(Protocol):
+    """The engine's ends of the links to all its workers, one a rank."""
+
+    @property
+    def requests(self) -> Sender[Command]:
+        """Goes to every rank, or to none."""
+
+    @property
+    def results(self) -> Receiver[Reply]:
+        """Gives whatever any rank says."""
+
+    @property
+    def ranks(self) -> int:
+        """How many workers there are."""
+
+    def death(self, rank: int, /) -> OmniError | None:
+        """Tell how a worker's process ended, if it did: its exit status, or the name of the signal."""
+
+    def join(self) -> None:
+        """Wait until every worker has ended, after Stop.
+
+        Raises:
+            OmniError: one ended with an error, or does not end.
+        """

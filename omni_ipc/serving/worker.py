@@ -1,37 +1,43 @@
 """One worker: a main loop that computes, and an output thread that brings the outputs to the engine.
 
-requests ─► main loop ── forward() on the device ──┬─► ComputeDone on the reply lane, at once
-                                                   └─► output thread: wait for the device event, copy to the host,
-                                                       OutputReady on the output lane
+commands ─► main loop ── forward() on the device ──┬─► ComputeDone on the reply lane, at once
+               │                                   └─► output thread: wait for the device event, copy to the host,
+               │                                       OutputReady on the output lane
+               └─ sleep, wake, what frees device memory: behind a drain, until no output is in flight
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+import functools
+from collections.abc import Mapping
+from typing import Any
 
-from omni_ipc.device.api import Device, DeviceEvent
+import msgspec
+
+from omni_ipc.device.api import Device
 from omni_ipc.errors import PeerClosed, PeerDied, Timeout
-from omni_ipc.seam.api import Queue, Runtime
-from omni_ipc.serving.links import Receiver, Sender
+from omni_ipc.seam.api import Runtime, Task
+from omni_ipc.serving.announcer import Announcer, Computed, close, insist, send_fit
+from omni_ipc.serving.in_flight import StillInFlight
+from omni_ipc.serving.links import Delivery, Receiver, Sender
+from omni_ipc.serving.memory_state import MemoryState
 from omni_ipc.serving.messages import (
+    Answer,
+    Call,
+    CallFailed,
+    Command,
     ComputeDone,
     ComputeFailed,
     Execute,
     OutputFailed,
-    OutputReady,
     Reply,
-    Request,
+    Returned,
     Stop,
 )
+from omni_ipc.serving.pipeline import Methods, Pipeline
+from omni_ipc.serving.requests import attach_inputs
+from omni_ipc.serving.returned import check
 from omni_ipc.transport.wire import RemoteError
-
-
-class Pipeline(Protocol):
-    """The user's model."""
-
-    def forward(self, requests: Sequence[str]) -> Sequence[Any]:
-        """Compute one output a request: a tree (dict, list, tuple) of tensors on the worker's device."""
 
 
 class Worker:
@@ -40,96 +46,170 @@ class Worker:
     Each of its two threads has a lane of its own to the engine: a lane is strictly one writer to one reader.
 
     Args:
+        rank: which of the engine's workers it is: all compute and answer, rank 0 announces the outputs.
+        drain_timeout_s: how long what frees device memory, and the end, wait for outputs that are in flight.
         name: prefix of the names of its tasks: ``worker.main`` runs `run`, ``worker.output`` is the output thread.
+        poll_s: how often an idle main loop looks after the output thread.
     """
 
     def __init__(
         self,
         *,
         rt: Runtime,
-        requests: Receiver[Request],
+        requests: Receiver[Command],
         replies: Sender[Reply],
         outputs: Sender[Reply],
         pipeline: Pipeline,
         device: Device,
+        rank: int = 0,
+        drain_timeout_s: float = 10.0,
         name: str = "worker",
         poll_s: float = 0.5,
     ) -> None:
         self._rt = rt
         self._requests = requests
         self._replies = replies  # SYNC worker.lanes: written by the main loop alone
-        self._outputs = outputs  # SYNC worker.lanes: written by the output thread alone
-        self._pipeline = pipeline
         self._device = device
+        self._rank = rank
+        self._drain_timeout_s = drain_timeout_s
         self._name = name
         self._poll_s = poll_s
-        self._computed: Queue[tuple[Execute, Sequence[Any], DeviceEvent] | None] = rt.queue()
+        self._methods = Methods(pipeline)
+        self._memory = MemoryState(pipeline, self._drain)
+        self._announcer = Announcer(rt=rt, lane=outputs, device=device, rank=rank)
 
     def run(self) -> None:
-        """Serve requests until told to stop; then announce what is computed, and close both lanes."""
-        output_thread = self._rt.spawn(self._announce_outputs, name=f"{self._name}.output")
-        try:
-            while not isinstance(request := self._next_request(), Stop):
-                self._execute(request)
-        finally:
-            self._computed.put(None)
-            output_thread.join()
-            self._close(self._replies)
+        """Serve until told to stop; then announce what is computed, and close both lanes.
 
-    def _next_request(self) -> Request:
+        Raises:
+            StillInFlight: outputs were, ``drain_timeout_s`` after the end; the engine was told.
+            InternalError: the output thread has died.
+        """
+        output_thread = self._rt.spawn(self._announcer.run, name=f"{self._name}.output")
+        try:
+            while (delivery := self._next()) is not None and self._serve(delivery):
+                del delivery  # what came with it goes back, however long the next one takes
+                self._announcer.require_alive()
+        finally:
+            self._end(output_thread)
+
+    def _next(self) -> Delivery[Command] | None:
+        """Wait for the next command; None once there will be none."""
         while True:
             try:
-                return self._requests.receive(timeout=self._poll_s).message
+                return self._requests.receive(timeout=self._poll_s)
             except Timeout:
-                continue
+                self._announcer.require_alive()
             except (PeerClosed, PeerDied):
-                return Stop()
+                return None
 
-    def _execute(self, job: Execute) -> None:
+    def _serve(self, delivery: Delivery[Command]) -> bool:
+        """Do what is asked; False if that is to stop."""
+        match delivery.message:
+            case Execute() as job:
+                self._execute(job, delivery)
+            case Call() as call:
+                self._call(call)
+            case Stop():
+                return False
+        return True
+
+    def _execute(self, job: Execute, delivery: Delivery[Command]) -> None:
         try:
-            values = _checked(self._pipeline.forward(job.requests))
+            computed, done = self._compute(job, delivery)
         except BaseException as error:  # the user's model may raise anything, or exit; its caller shall know
-            self._reply(ComputeFailed(job.rpc, RemoteError.from_exception(error)))
+            self._fail(job, RemoteError.from_exception(error))
             return
-        self._computed.put((job, values, self._device.record()))
-        self._reply(ComputeDone(job.rpc, job.output))
+        if job.step:
+            self._answer_step(computed, done)
+        elif computed.outputs.errors and not job.split:
+            self._fail(job, computed.outputs.errors[0])
+        else:
+            self._announcer.hand_over(computed)
+            self._reply(done)
 
-    def _reply(self, answer: ComputeDone | ComputeFailed) -> None:
-        with self._rt.region("Worker.Reply", rpc=answer.rpc):
-            self._replies.send(answer)
-
-    def _close(self, lane: Sender[Reply]) -> None:
-        with self._rt.region("Worker.Close"):
-            lane.close()
-
-    def _announce_outputs(self) -> None:
-        while (computed := self._computed.get()) is not None:
-            self._announce(*computed)
-        self._close(self._outputs)
-
-    def _announce(self, job: Execute, values: Sequence[Any], computed: DeviceEvent) -> None:
-        """Bring one output to the engine; what fails on the way is announced as an error, never with silence.
-
-        Spec: WorkerAnnounce
-        """
-        try:
-            payload = self._device.to_host(list(values) if job.split else _single(values), after=computed)
-            with self._rt.region("Worker.Announce", output=job.output):
-                self._outputs.send(OutputReady(job.output, job.split), payload)
-        except Exception as error:
-            self._outputs.send(OutputFailed(job.output, job.split, RemoteError.from_exception(error)))
-
-
-def _checked(values: Any) -> Sequence[Any]:
-    """Refuse what has no outputs to count, or whose items are not outputs."""
-    if isinstance(values, Mapping | str | bytes) or not (hasattr(values, "__len__") and hasattr(values, "__getitem__")):
-        raise TypeError(f"forward() returned a {type(values).__name__}. Let it return a list: one output a request.")
-    return values  # type: ignore[no-any-return]
-
-
-def _single(values: Sequence[Any]) -> Any:
-    if len(values) != 1:
-        raise ValueError(
-            f"forward() returned {len(values)} outputs for one request. Let it return one output a request."
+    def _compute(self, job: Execute, delivery: Delivery[Command]) -> tuple[Computed, ComputeDone]:
+        self._memory.require_awake()
+        method = "step" if job.step else "forward"
+        compute, batch = self._methods.compute(method), attach_inputs(job.requests, delivery.unpack())
+        begun = self._rt.now()
+        returned = compute(batch)
+        execution_s = self._rt.now() - begun
+        outputs = check(returned, batch, self._device, method=method)
+        done = ComputeDone(
+            job.rpc,
+            job.epoch,
+            self._rank,
+            execution_s,
+            stages=self._methods.stage_durations_s(),
+            errors=outputs.errors if self._rank else {},  # of rank 0 they come where the outputs do
         )
-    return values[0]
+        return Computed(job, outputs, self._device.record()), done
+
+    def _answer_step(self, computed: Computed, done: ComputeDone) -> None:
+        """Answer with what the step computed, once it is on the host; other ranks, once their device is done."""
+        job, (values, errors), event = computed
+
+        def send(payload: list[Any], errors: dict[int, RemoteError]) -> None:
+            self._reply(msgspec.structs.replace(done, errors=errors), payload)
+
+        try:
+            if self._rank == 0:
+                send_fit(send, job, self._device.to_host(values, after=event), errors)
+            else:
+                event.synchronize()
+                self._reply(done)
+        except Exception as error:
+            self._fail(job, RemoteError.from_exception(error))
+
+    def _fail(self, job: Execute, error: RemoteError) -> None:
+        self._reply(ComputeFailed(job.rpc, job.epoch, self._rank, error))
+
+    def _call(self, call: Call) -> None:
+        try:
+            value = self._invoke(call.method, call.arguments)
+            self._reply(Returned(call.rpc, call.epoch, self._rank, value))
+        except BaseException as error:  # of the user's method, or because its value cannot travel
+            self._reply(CallFailed(call.rpc, call.epoch, self._rank, RemoteError.from_exception(error)))
+
+    def _invoke(self, method: str, arguments: Mapping[str, Any]) -> Any:
+        match method:
+            case "sleep":
+                return self._memory.sleep(**arguments)
+            case "wake":
+                return self._memory.wake(**arguments)
+        call = self._methods.call(method)
+        if method in self._methods.frees:
+            self._drain(f"{method}()")
+        return call(**arguments)
+
+    def _drain(self, what: str) -> None:
+        """Wait until nothing reads device memory any more.
+
+        Raises:
+            StillInFlight: something still does; ``what`` must not be done.
+        """
+        if left := self._announcer.in_flight.drain(self._drain_timeout_s):
+            remedy = "Memory is as it was. Try again once they have arrived, or set drain_timeout_s to a larger value."
+            raise StillInFlight(f"{what} was not done", left, self._drain_timeout_s, remedy)
+
+    def _reply(self, answer: Answer, payload: Any = None) -> None:
+        with self._rt.region("Worker.Reply", rpc=answer.rpc):
+            insist(functools.partial(self._replies.send, answer, payload))
+
+    def _end(self, output_thread: Task) -> None:
+        """Let what is computed be announced, and close the lanes; what the device does not come to is told as failed.
+
+        Raises:
+            StillInFlight: see `run`.
+        """
+        self._announcer.finish()
+        output_thread.join(self._drain_timeout_s)
+        left = self._announcer.in_flight.drain(0)
+        late = StillInFlight("The worker was stopped", left, self._drain_timeout_s, "Look at the device.")
+        error = RemoteError.from_exception(late)
+        for job in left:
+            insist(functools.partial(self._replies.send, OutputFailed(job.output, job.split, error)))
+        close(self._rt, self._replies)
+        if left:
+            raise late

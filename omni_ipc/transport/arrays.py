@@ -42,6 +42,12 @@ class Source(msgspec.Struct, frozen=True):
         """Give the bytes: a view of the array's memory if that is contiguous, else one copy."""
         return Tensor(self.framework, self.dtype, self.shape, _raw(self.array).data)
 
+    def address(self) -> int | None:
+        """Tell where the elements lie; None unless they lie there in C order, one behind the other."""
+        if self.framework is _NUMPY:
+            return self.array.ctypes.data if self.array.flags.c_contiguous else None
+        return self.array.data_ptr() if _is_plain(self.array) else None
+
     def copy_to(self, target: memoryview) -> None:
         """Copy the elements into memory of their size; the one copy that they take, contiguous or not."""
         if self.framework is _NUMPY:

@@ -28,7 +28,9 @@ M = TypeVar("M")
 _ERROR = Kind.ERROR  # a member of an enum is looked up slowly
 
 
-class _Envelope(msgspec.Struct, Generic[M], frozen=True, array_like=True):
+class Envelope(msgspec.Struct, Generic[M], frozen=True, array_like=True):
+    """A struct, and the shape of the tree beside it."""
+
     message: M
     payload: Packed | None
 
@@ -95,7 +97,7 @@ class LaneSender(Generic[M]):
         """
         deadline = self._rt.now() + self._timeout
         packed, sources = (None, []) if payload is None else split(payload, "payload")
-        body = wire.encode(_Envelope(message, packed))
+        body = wire.encode(Envelope(message, packed))
         placement = Placement(sources, self._slab)
         tensors = placement.place(rt=self._rt, deadline=deadline)
         lent = [source for source in sources if isinstance(source, Loan)]
@@ -126,7 +128,7 @@ class PortReceiver(Generic[M]):
 
     def __init__(self, port: Port, message_type: Any) -> None:
         self._port = port
-        self._decoder = wire.Decoder(_Envelope[message_type])
+        self._decoder = wire.Decoder(Envelope[message_type])
 
     def receive(self, timeout: float) -> Delivery[M]:
         """Take the next message, from whichever sender.
@@ -136,7 +138,8 @@ class PortReceiver(Generic[M]):
             PeerClosed: every sender has closed, or this end was.
             PeerDied: a sender has died, and all that it had sent was taken; told once for each of its lanes.
             PeerFailed: a writer sent an error instead of a message.
-            FormatError: one message is not of the type (it alone is lost), or a lane is broken (and left out from now).
+            FormatError: one message is not of the type; it alone is lost.
+            LaneBroken: a lane's bytes disagree with the format; it is left out from now on.
         """
         while True:
             try:

@@ -8,13 +8,14 @@ import socket
 from pathlib import Path
 from types import TracebackType
 
-from omni_ipc.errors import OmniError, Timeout
+from omni_ipc.errors import Timeout
 from omni_ipc.seam.api import Runtime
 from omni_ipc.transport import wire
 from omni_ipc.transport.bell import open_doorbell
 from omni_ipc.transport.directory import RETRY_S, Directory
+from omni_ipc.transport.guests import Outlet, free_place
 from omni_ipc.transport.lane import Lane
-from omni_ipc.transport.memory import Segment
+from omni_ipc.transport.memory import map_for_good
 from omni_ipc.transport.rendezvous import DESCRIPTORS, HANDSHAKE_S, MESSAGE_BYTES, Attached, Hello, Offer
 from omni_ipc.transport.writer import LaneWriter
 
@@ -49,7 +50,15 @@ class Connection:
         self.close()
 
 
-def connect(name: str, *, rt: Runtime, lane: str, timeout: float, directory: Path | None = None) -> Connection:
+def connect(
+    name: str,
+    *,
+    rt: Runtime,
+    lane: str,
+    timeout: float,
+    directory: Path | None = None,
+    outlet: Outlet | None = None,
+) -> Connection:
     """Get a lane to the process that serves a name, as soon as there is one.
 
     Args:
@@ -58,10 +67,11 @@ def connect(name: str, *, rt: Runtime, lane: str, timeout: float, directory: Pat
         lane: what messages on both sides shall call this writer.
         timeout: seconds to wait for the server at most.
         directory: the server's; see `Directory`.
+        outlet: of a slab that the server shall be a guest of, for a `Relay`.
 
     Raises:
         Timeout: nobody served the name, or took clients.
-        UsageError: the directory, or the server, is not this user's.
+        UsageError: the directory, or the server, is not this user's; or the slab has no place for another guest.
     """
     deadline = rt.now() + timeout
     with Directory(directory) as place:
@@ -69,7 +79,7 @@ def connect(name: str, *, rt: Runtime, lane: str, timeout: float, directory: Pat
             if (socket_ := place.connect(name)) is not None:
                 with socket_:
                     socket_.settimeout(max(deadline - rt.now(), RETRY_S))
-                    if (connection := _attach(socket_, rt, lane)) is not None:
+                    if (connection := _attach(socket_, rt, lane, outlet)) is not None:
                         return connection
             if rt.now() > deadline:
                 raise Timeout(
@@ -78,10 +88,11 @@ def connect(name: str, *, rt: Runtime, lane: str, timeout: float, directory: Pat
             rt.sleep(RETRY_S)
 
 
-def _attach(connection: socket.socket, rt: Runtime, name: str) -> Connection | None:
+def _attach(connection: socket.socket, rt: Runtime, name: str, outlet: Outlet | None) -> Connection | None:
     """Take the lane that the server offers; None if the server ends before, or is busy for too long."""
+    guest, slab = (free_place(outlet.reader), [outlet.fd]) if outlet else (None, [])
     try:
-        connection.send(wire.encode(Hello(name)))
+        socket.send_fds(connection, [wire.encode(Hello(name, guest))], slab)
         data, fds, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, DESCRIPTORS)
     except OSError:
         return None
@@ -93,22 +104,11 @@ def _attach(connection: socket.socket, rt: Runtime, name: str) -> Connection | N
         if len(fds) != DESCRIPTORS:
             return None
         limit = wire.decode(data, Offer).max_message_bytes
-        lane = Lane(rt=rt, buffer=_map(fds[0], name), name=name, max_message_bytes=limit)
-        doorbell = open_doorbell(rt=rt, buffer=_map(fds[1], "doorbell"), eventfd=fds[2])
+        lane = Lane(rt=rt, buffer=map_for_good(fds[0], name), name=name, max_message_bytes=limit)
+        doorbell = open_doorbell(rt=rt, buffer=map_for_good(fds[1], "doorbell"), eventfd=fds[2])
         writer = LaneWriter(lane, doorbell=doorbell)
         try:
             connection.send(wire.encode(Attached()))
         except OSError:
             return None
         return Connection(writer, kept.pop_all())
-
-
-def _map(fd: int, name: str) -> memoryview:
-    """Map a segment for as long as somebody looks at it."""
-    own = os.dup(fd)
-    try:
-        with Segment.attach(own, name=name) as segment:
-            return segment.view[:]
-    except OmniError:
-        os.close(own)  # it was not taken
-        raise

@@ -81,8 +81,11 @@ class Windows(Generic[H]):
             geometry: of the slab.
         """
         self.memory = buffer[:]  # a view of our own: as long as it lives, nobody can unmap what lies behind it
-        start = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
-        self._slots = [(_sized(cast("Hashable", kind), nbytes), start + offset) for offset, nbytes in geometry.spans]
+        self.start = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+        """Address of the slab's first byte."""
+        self._slots = [
+            (_sized(cast("Hashable", kind), nbytes), self.start + offset) for offset, nbytes in geometry.spans
+        ]
 
     def hold(self, owner: Owner, slot: int, generation: int) -> H:
         """Look at a slot, and have ``owner.end(slot, generation)`` called once nobody does any more.

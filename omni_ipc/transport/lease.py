@@ -9,6 +9,7 @@ Nothing but the reader writes to its release words, so no counter is shared, and
 
 from __future__ import annotations
 
+import bisect
 from collections import deque
 
 from omni_ipc.errors import FormatError, UsageError
@@ -73,29 +74,34 @@ class SlabReader:
             UsageError: the slab has no such reader, or has it already.
         """
         self.geometry = Geometry.read(buffer, name)
-        if not 0 <= reader < self.geometry.readers:
-            raise UsageError(f"Slab '{name}' has {self.geometry.readers} readers, and none is {reader}. Count from 0.")
         self.name = name
         self.reader = reader
+        self._check_reader()
         self.rt = rt
         self._windows = Windows(Lease, buffer, self.geometry)
         self._slots = self.geometry.slots
         self._generation_words = self.geometry.generation_word(0)  # of slot 0; the others follow
-        self._words = rt.words(buffer[: self.geometry.words_bytes])
+        self.words = rt.words(buffer[: self.geometry.words_bytes])
         self._sign()
         self._ended: deque[tuple[int, int]] = deque()
         self._telling = rt.lock()
 
+    def _check_reader(self) -> None:
+        if not 0 <= self.reader < self.geometry.readers:
+            raise UsageError(
+                f"Slab '{self.name}' has {self.geometry.readers} readers, and none is {self.reader}. Count from 0."
+            )
+
     def _sign(self) -> None:
         """Say which process this is, so that the writer need not wait for it for ever; it goes by the last word."""
         word, process = self.geometry.signature_word(self.reader), this_process()
-        if pid := self._words.load(word + 1):
+        if pid := self.words.load(word + 1):
             raise UsageError(
                 f"Slab '{self.name}' has its reader {self.reader} already, process {pid}. "
                 "Give each reader a number of its own, and the slab more readers if need be."
             )
-        self._words.store(word, process.start)
-        self._words.store(word + 1, process.pid)  # SYNC slab.signature
+        self.words.store(word, process.start)
+        self.words.store(word + 1, process.pid)  # SYNC slab.signature
 
     def lease(self, slot: int, generation: int) -> Lease:
         """Take hold of a slot that a record names.
@@ -103,12 +109,33 @@ class SlabReader:
         Raises:
             FormatError: there is no such slot, or it is on its way with another generation.
         """
+        self._check_generation(slot, generation)
+        return self._windows.hold(self, slot, generation)
+
+    def locate(self, address: int, nbytes: int) -> tuple[int, int, int] | None:
+        """Find bytes that this reader looks at, by their address: slot, generation, and offset in the slot.
+
+        Returns:
+            None, if they do not lie in a slot of this slab.
+
+        Raises:
+            UsageError: the slot was released, and may hold other data by now.
+        """
+        spans, offset = self.geometry.spans, address - self._windows.start
+        slot = bisect.bisect_right(spans, offset, key=lambda span: span[0]) - 1
+        if slot < 0 or not nbytes or offset + nbytes > sum(spans[slot]):
+            return None
+        generation = self.words.load(self._generation_words + slot)
+        if self.words.load(self.geometry.release_word(slot, self.reader)) == generation:
+            raise UsageError(f"Slot {slot} of slab '{self.name}' was released. Hand on what you still hold.")
+        return slot, generation, offset - spans[slot][0]
+
+    def _check_generation(self, slot: int, generation: int) -> None:
         if slot >= self._slots:
             raise FormatError(f"slot: {slot}, and slab '{self.name}' has {self._slots}.")
-        current = self._words.load(self._generation_words + slot)  # SYNC slab.generation
+        current = self.words.load(self._generation_words + slot)  # SYNC slab.generation
         if current != generation:
             raise FormatError(f"generation: slot {slot} is at {current}, and the record at {generation}: it is stale.")
-        return self._windows.hold(self, slot, generation)
 
     def end(self, slot: int, generation: int) -> None:
         """Tell the writer that a lease has ended.
@@ -118,6 +145,9 @@ class SlabReader:
         looks once more after letting go.
         """
         self._ended.append((slot, generation))
+        self._tell_what_ended()
+
+    def _tell_what_ended(self) -> None:
         while self._ended and self._telling.acquire(blocking=False):
             try:
                 self._tell()
@@ -126,9 +156,12 @@ class SlabReader:
 
     def _tell(self) -> None:
         while self._ended:
-            slot, generation = self._ended.popleft()
-            self._words.store(self.geometry.release_word(slot, self.reader), generation)  # SYNC slab.release
-        self._words.fence()
-        if self._words.load(SLOT_PARKED):  # the bell of bell.py, without its region
-            self._words.store(SLOT_PARKED, 0)
-            self._words.wake(SLOT_PARKED)
+            self._give_back(*self._ended.popleft())
+        self.words.fence()
+        if self.words.load(SLOT_PARKED):  # the bell of bell.py, without its region
+            self.words.store(SLOT_PARKED, 0)
+            self.words.wake(SLOT_PARKED)
+
+    def _give_back(self, slot: int, generation: int) -> None:
+        """Say that this reader has released a slot; called with ``_telling`` held."""
+        self.words.store(self.geometry.release_word(slot, self.reader), generation)  # SYNC slab.release

@@ -14,7 +14,7 @@ import mmap
 import os
 from types import TracebackType
 
-from omni_ipc.errors import EnvironmentMissing, FormatError, UsageError
+from omni_ipc.errors import EnvironmentMissing, FormatError, OmniError, UsageError
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _BLOCK_BYTES = 512  # of st_blocks, whatever the file system
@@ -114,6 +114,21 @@ class Segment:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def map_for_good(fd: int, name: str) -> memoryview:
+    """Map a segment for as long as somebody looks at it; the descriptor stays open, and the caller's.
+
+    Raises:
+        See `Segment.attach`.
+    """
+    own = os.dup(fd)
+    try:
+        with Segment.attach(own, name=name) as segment:
+            return segment.view[:]
+    except OmniError:
+        os.close(own)  # it was not taken
+        raise
 
 
 def _seals(fd: int) -> int:

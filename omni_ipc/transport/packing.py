@@ -9,12 +9,12 @@ as tuples. A tensor that requires gradients arrives as its values, without the f
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgspec
 
+from omni_ipc import trees
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.transport import arrays
 from omni_ipc.transport.arrays import Source
@@ -118,7 +118,7 @@ def _pack(value: Any, path: str, depth: int, sources: list[Source | Loan]) -> No
     if isinstance(value, list | tuple):
         items = [_pack(item, f"{path}[{index}]", depth + 1, sources) for index, item in enumerate(value)]
         return List(items) if isinstance(value, list) else Tuple(items)
-    fields = value if isinstance(value, dict) else _fields(value)
+    fields = value if isinstance(value, dict) else trees.fields(value)
     if fields is not None:
         return Dict(
             [
@@ -127,15 +127,6 @@ def _pack(value: Any, path: str, depth: int, sources: list[Source | Loan]) -> No
             ]
         )
     return _scalar(value, path)
-
-
-def _fields(value: Any) -> dict[str, Any] | None:
-    """Give the fields of a dataclass or struct by their names, or None if it is neither."""
-    if isinstance(value, msgspec.Struct):
-        return {name: getattr(value, name) for name in value.__struct_fields__}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return None
 
 
 def _member(path: str, key: object) -> str:

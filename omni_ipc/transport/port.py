@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NoReturn
 
-from omni_ipc.errors import FormatError, PeerClosed, PeerDied, Timeout, UsageError
+from omni_ipc.errors import LaneBroken, PeerClosed, PeerDied, Timeout, UsageError
 from omni_ipc.seam.api import Runtime
 from omni_ipc.transport.assembly import Message
 from omni_ipc.transport.bell import Bell
@@ -73,7 +73,7 @@ class Port:
             PeerClosed: a writer has closed its lane (told once, in order; `lanes` names the rest), or no lane is left,
                 or this port was closed.
             PeerDied: a writer has died, and everything that it had published was taken (told once, as above).
-            FormatError: a lane's bytes disagree with the format (told once; the lane is left out from then on).
+            LaneBroken: a lane's bytes disagree with the format (told once; the lane is left out from then on).
             UsageError: another task receives.
 
         Points: Reader.Look, Reader.Take, Bell.Park.
@@ -182,7 +182,7 @@ class Port:
                 self._lanes.append(lane)  # the last in turn
             try:
                 messages = lane.take_many(most)
-            except (PeerClosed, PeerDied, FormatError):
+            except (PeerClosed, PeerDied, LaneBroken):
                 self._lanes.remove(lane)
                 raise
             if messages:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from omni_ipc.errors import FormatError, OmniError, PeerClosed, PeerDied
+from omni_ipc.errors import FormatError, LaneBroken, OmniError, PeerClosed, PeerDied
 from omni_ipc.transport import liveness
 from omni_ipc.transport.assembly import Assembly, Message
 from omni_ipc.transport.lane import Lane
@@ -96,7 +96,7 @@ class LaneReader:
         Raises:
             PeerClosed: the writer has closed the lane, and everything before was taken.
             PeerDied: `look_at_writer` found it dead, and everything that it had published was taken.
-            FormatError: the bytes in the ring disagree with the format; the message says where.
+            LaneBroken: the bytes in the ring disagree with the format; the message says where.
 
         Points: Reader.Take, once a batch.
         """
@@ -133,7 +133,7 @@ class LaneReader:
             try:
                 self._collect(messages, most)
             except FormatError as error:
-                self._end = functools.partial(FormatError, f"Lane '{self.name}', record {self._sequence}, {error}")
+                self._end = functools.partial(LaneBroken, f"Lane '{self.name}', record {self._sequence}, {error}")
                 if not messages:
                     raise self._end() from None
             self._words.store(RECORDS_TAKEN, self._sequence)

@@ -2,7 +2,7 @@
 
     server: Server("engine")                                   client: connection.connect("engine", lane="worker-1")
       listens in a directory of this user's alone                waits until somebody serves the name
-      accept      ◄──────────── Hello: the lane's name ────────
+      accept      ◄──────────── Hello: the lane's name ────────  and a slab's descriptor, if it hands on (relay.py)
       lays a lane ───────────── Offer, with descriptors ──────►  attaches as its writer
       port reads it ◄────────── Attached ──────────────────────
 
@@ -19,15 +19,16 @@ from types import TracebackType
 
 import msgspec
 
-from omni_ipc.errors import FormatError, PeerClosed, Timeout
+from omni_ipc.errors import FormatError, PeerClosed, Timeout, UsageError
 from omni_ipc.seam.api import Runtime
 from omni_ipc.transport import wire
 from omni_ipc.transport.assembly import MAX_MESSAGE_BYTES
 from omni_ipc.transport.bell import create_doorbell
 from omni_ipc.transport.directory import Directory, user_of
+from omni_ipc.transport.guests import GuestReader
 from omni_ipc.transport.lane import RING_BYTES, Lane, lane_bytes
 from omni_ipc.transport.layout import DOORBELL_BYTES
-from omni_ipc.transport.memory import Segment
+from omni_ipc.transport.memory import Segment, map_for_good
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 
@@ -40,6 +41,7 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     """What a client says first."""
 
     lane: str
+    guest: int | None = None  # the server's place in the slab whose descriptor comes with this
 
 
 class Offer(msgspec.Struct, frozen=True, tag=True):
@@ -141,7 +143,13 @@ class Server:
     def _welcome(self, connection: socket.socket) -> LaneReader | None:
         """Hand out a lane; None if the client does not keep to the protocol, or is gone."""
         try:
-            name = wire.decode(connection.recv(MESSAGE_BYTES), Hello).lane
+            data, fds, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 1)
+            with contextlib.ExitStack() as theirs:
+                for fd in fds:
+                    theirs.callback(os.close, fd)
+                hello = wire.decode(data, Hello)
+                slab = None if hello.guest is None or not fds else self._become_guest(fds[0], hello)
+            name = hello.lane
             with Segment.create(lane_bytes(self._ring_bytes), name="omni_ipc.lane") as segment:
                 lane = Lane.create(
                     rt=self._rt,
@@ -152,6 +160,11 @@ class Server:
                 fds = [segment.fd, self._doorbell.fd, self._eventfd]
                 socket.send_fds(connection, [wire.encode(self._offer)], fds)
             wire.decode(connection.recv(MESSAGE_BYTES), Attached)
-        except (OSError, FormatError):
+        except (OSError, FormatError, UsageError):
             return None
-        return LaneReader(lane)
+        return LaneReader(lane, slab=slab)
+
+    def _become_guest(self, fd: int, hello: Hello) -> GuestReader:
+        """Take the place that the client names in the slab of its outputs."""
+        memory = map_for_good(fd, hello.lane)
+        return GuestReader(rt=self._rt, buffer=memory, name=hello.lane, reader=hello.guest or 0)

@@ -84,10 +84,11 @@ class Slab:
         name: str,
         classes: Sequence[SlotClass] = DEFAULT_CLASSES,
         readers: int = 1,
+        guests: int = 0,
         poison: bool = False,
     ) -> Slab:
-        """Lay a slab into a zero-filled buffer of ``Geometry(classes, readers=readers).nbytes``, and attach to it."""
-        Geometry(classes, readers=readers).lay(buffer)
+        """Lay a slab into a zero-filled buffer of its `Geometry`'s ``nbytes``, and attach to it."""
+        Geometry(classes, readers=readers, guests=guests).lay(buffer)
         return cls(rt=rt, buffer=buffer, name=name, poison=poison)
 
     def loan(self, nbytes: int, *, timeout: float) -> Loan:
@@ -170,7 +171,7 @@ class Slab:
         for reader in dead:
             self.forget(reader)
             self._readers.remove(reader)
-        return bool(dead)
+        return self._stock.guests.forget_the_dead() or bool(dead)
 
     def _has_ended(self, reader: int) -> bool:
         word = self.geometry.signature_word(reader)

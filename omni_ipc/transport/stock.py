@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 from omni_ipc.seam.api import Words
 from omni_ipc.transport.geometry import Geometry, SlotClass
+from omni_ipc.transport.guests import GuestBook
 
 _CLASSES_TRIED = 3  # the smallest that fits and the next two: else small data would use up the large slots
 _MOST_GENERATIONS = 0xFFFF_FFFF  # 32 bits in a record
@@ -46,6 +47,7 @@ class Stock:
         self._sizes = [shelf.slot_bytes for shelf in self._shelves]
         self._generations = [0] * geometry.slots
         self._gone: set[int] = set()
+        self.guests = GuestBook(geometry, words)
 
     def take(self, nbytes: int) -> int | None:
         """Take a free slot of at least so many bytes, if there is one."""
@@ -119,7 +121,7 @@ class Stock:
             released = self._words.load(self._release_words[reader] + slot)  # SYNC slab.release
             if released != generation and reader not in self._gone:
                 return False
-        return True
+        return not self.guests.keep(slot, generation)
 
     def _shelve(self, slot: int) -> None:
         if self._poison is not None:

@@ -159,6 +159,15 @@ class LaneWriter:
         """
         if not self._closed:
             raise UsageError(f"Lane '{self.name}' is still open, so its reader awaits more. Close it before the join.")
+        return self.await_taken(timeout)
+
+    def await_taken(self, timeout: float) -> Counts:
+        """Wait until the reader has taken everything that was sent up to now; this thread sends nothing meanwhile.
+
+        Raises:
+            Timeout: it has not, within ``timeout`` seconds; tells how many records are unread.
+            PeerDied, PeerClosed: see `join`.
+        """
         if not self._patience.until(lambda: len(set(self.lane.counts())) == 1, self._rt.now() + timeout):
             written, taken = self.lane.counts()
             raise Timeout(

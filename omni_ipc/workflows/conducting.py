@@ -12,10 +12,11 @@ import msgspec
 from omni_ipc.errors import EnvironmentMissing, Inconclusive, OmniError
 from omni_ipc.records import Failure, FailureKind, Step
 from omni_ipc.scenarios import Launch, OutputsLost, Parts, Scenario
-from omni_ipc.scenarios.world import WorkerLink
 from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.conducted import ConductedRuntime
-from omni_ipc.serving.host import WorkerHost, WorkerSpec
+from omni_ipc.serving.host import WorkerHost
+from omni_ipc.serving.links import WorkerLink
+from omni_ipc.serving.spec import WorkerSpec
 from omni_ipc.workflows.conductor import Conducted, Conductor
 
 PATIENCE_S = 2.0
@@ -135,7 +136,6 @@ def _launch_on(host: WorkerHost, device: str, conductor: Conductor, vocabulary: 
             runtime="omni_ipc.seam.conducted:ConductedRuntime",
             runtime_options={"vocabulary": sorted(vocabulary)},
         )
-        worker = host.open(rt, spec, connection=conductor.connect())
-        return WorkerLink(requests=worker.requests, results=worker.results, death=worker.death, join=worker.join)
+        return host.open(rt, spec, connection=conductor.connect())
 
     return launch

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from omni_ipc.conformance.replay import Followed, follow
 from omni_ipc.records import Failure, Trace
-from omni_ipc.scenarios import EngineWorld, Parts, Scenario
+from omni_ipc.scenarios import Parts, Scenario, World
 from omni_ipc.testbed import ControlledRuntime, Offer, ScheduleFailed, Stepper
 
 
@@ -23,7 +23,7 @@ class _DrivenWorld:
     def __init__(self, scenario: Scenario, parts: Parts) -> None:
         self._scenario = scenario
         self._parts = parts
-        self._world: EngineWorld | None = None
+        self._world: World | None = None
         self._stepper = Stepper(self._run, transparent=scenario.transparent)
 
     def __enter__(self) -> _DrivenWorld:

@@ -3,8 +3,8 @@
 (* probes.                                                                     *)
 EXTENDS SplitMap, TLC
 
-OneBatch == "b" :> {"b/1", "b/2"}
-TwoBatches == "b" :> {"b/1", "b/2"} @@ "c" :> {"c/1"}
+OneBatch == "1" :> {"1/1", "1/2"}
+TwoBatches == "1" :> {"1/1", "1/2"} @@ "2" :> {"2/1"}
 
 Abs == INSTANCE Delivery
 RefinesProp == Abs!FairSpec

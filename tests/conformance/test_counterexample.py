@@ -28,11 +28,11 @@ TASKS = {
 }
 STEPS = {
     "late_split_map": [
-        "worker.output: Worker.Announce(output=b)",
-        "pump: Pump.Unpack(output=b)",
-        "pump: Pump.TakeSplit(batch=b)",
-        "dispatcher: Dispatcher.Expect(batch=b)",
-        "consumer b/1: Consumer.Wait(output=b/1)",
+        "worker.output: Worker.Announce(output=1)",
+        "pump: Pump.Unpack(output=1)",
+        "pump: Pump.TakeSplit(batch=1)",
+        "dispatcher: Dispatcher.Expect(batch=1)",
+        "consumer 1/1: Consumer.Wait(output=1/1)",
     ],
     "dual_writers": [
         "worker.main: Writer.Claim(writer=worker.main)",
@@ -41,16 +41,16 @@ STEPS = {
         "worker.output: Writer.Publish(writer=worker.output)",
     ],
     "unpack_outside_lock": [
-        "worker.output: Worker.Announce(output=a)",
-        "pump: Pump.Unpack(output=a)",
-        "consumer a: Consumer.Wait(output=a)",
-        "pump: Pump.Deliver(output=a)",
+        "worker.output: Worker.Announce(output=1)",
+        "pump: Pump.Unpack(output=1)",
+        "consumer 1: Consumer.Wait(output=1)",
+        "pump: Pump.Deliver(output=1)",
     ],
 }
 BAD_STATES = {
-    "late_split_map": {"unsplit": {"b"}, "splits": {"b"}, "waiter": {"b/1": "waiting", "b/2": "absent"}},
+    "late_split_map": {"unsplit": {"1"}, "splits": {"1"}, "waiter": {"1/1": "waiting", "1/2": "absent"}},
     "dual_writers": {"sent": {"worker.main": 1, "worker.output": 1}, "write": {"worker.main": 2, "worker.output": 1}},
-    "unpack_outside_lock": {"cached": {"a"}, "registered": {"a"}, "waiter": {"a": "waiting"}},
+    "unpack_outside_lock": {"cached": {"1"}, "registered": {"1"}, "waiter": {"1": "waiting"}},
 }
 
 
@@ -92,8 +92,8 @@ def test_a_counterexample_is_written_as_itf(manifest: Manifest, found: dict[str,
     document = msgspec.json.decode(path.read_bytes())
     assert document["vars"] == ["cached", "inbox", "pump", "registered", "waiter"]
     assert document["#meta"]["description"] == "invariant violated: NoStrandedOutputInv"
-    assert document["states"][2]["#meta"]["action"] == 'PumpUnpack(output="a")'
-    assert document["states"][2]["pump"] == {"at": "unpacked", "output": "a"}
+    assert document["states"][2]["#meta"]["action"] == 'PumpUnpack(output="1")'
+    assert document["states"][2]["pump"] == {"at": "unpacked", "output": "1"}
 
 
 @pytest.fixture
@@ -103,11 +103,11 @@ def model(manifest: Manifest) -> Model:
 
 def test_a_lasso_is_walked_once(model: Model) -> None:
     """The closing step comes last, and leads back to the state that the loop began with."""
-    first = State("PumpUnpack_Bug", {"n": 1}, {"output": "a"})
+    first = State("PumpUnpack_Bug", {"n": 1}, {"output": "1"})
     lasso = Result(Kind.TEMPORAL, "", trace=(State(None, {"n": 0}), first), loop=0, closing=State("PumpStir", {"n": 0}))
     trace = to_trace(lasso, model=model, scenario="world", tasks=TASKS)
     assert [(str(step), step.state) for step in trace.steps] == [
-        ("pump: Pump.Unpack(output=a)", {"n": 1}),
+        ("pump: Pump.Unpack(output=1)", {"n": 1}),
         ("pump: Pump.Stir()", {"n": 0}),
     ]
 

@@ -19,12 +19,12 @@ def test_each_combination_of_parameters_is_an_instance(manifest: Manifest) -> No
     configuration = Configuration.load(manifest.folder / model.cfg)
     known = instances(model, spec, configuration)
     assert [instance.definition for instance in known] == [
-        'WorkerAnnounce__1 == /\\ WorkerAnnounce("b")',
-        'PumpUnpack__1 == /\\ PumpUnpack("b")',
-        'PumpTakeSplit__1 == /\\ PumpTakeSplit("b")',
-        'DispatcherExpect__1 == /\\ DispatcherExpect("b")',
-        'ConsumerWait__1 == /\\ ConsumerWait("b/1")',
-        'ConsumerWait__2 == /\\ ConsumerWait("b/2")',
+        'WorkerAnnounce__1 == /\\ WorkerAnnounce("1")',
+        'PumpUnpack__1 == /\\ PumpUnpack("1")',
+        'PumpTakeSplit__1 == /\\ PumpTakeSplit("1")',
+        'DispatcherExpect__1 == /\\ DispatcherExpect("1")',
+        'ConsumerWait__1 == /\\ ConsumerWait("1/1")',
+        'ConsumerWait__2 == /\\ ConsumerWait("1/2")',
     ]
     module = labelled_module("Labelled", model, spec, known)
     assert module.startswith("---- MODULE Labelled ----\nEXTENDS MCSplitMap\n")
@@ -40,7 +40,7 @@ def test_several_parameters_are_multiplied(manifest: Manifest) -> None:
     )
     known = instances(model, spec, Configuration.load(manifest.folder / model.cfg))
     assert [tuple(instance.params.values()) for instance in known] == [
-        (batch, output) for batch in ("b", "c") for output in ("b/1", "b/2", "c/1")
+        (batch, output) for batch in ("1", "2") for output in ("1/1", "1/2", "2/1")
     ]
 
 
@@ -65,5 +65,5 @@ def test_labels_are_turned_back_into_actions_with_parameters(manifest: Manifest)
     )
     result = restore(raw, known)
     assert result.actions == {"ConsumerWait": Coverage(1, 6), "Terminating": Coverage(0, 1)}
-    assert [str(state) for state in result.trace] == ["initial state", 'ConsumerWait(output="c/1")', "Terminating()"]
-    assert str(result.closing) == 'PumpUnpack(output="c")'
+    assert [str(state) for state in result.trace] == ["initial state", 'ConsumerWait(output="2/1")', "Terminating()"]
+    assert str(result.closing) == 'PumpUnpack(output="2")'

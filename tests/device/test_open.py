@@ -34,7 +34,7 @@ def test_the_host_needs_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-@pytest.mark.parametrize("name", ["cudda", "gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0"])
+@pytest.mark.parametrize("name", ["cudda", "gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0", "xpu:"])
 def test_an_unknown_device_is_refused_with_the_names_that_there_are(name: str) -> None:
     """A typing error does not become a device."""
     with pytest.raises(UnknownName, match=f"There is no device '{name}'"):
@@ -44,10 +44,10 @@ def test_an_unknown_device_is_refused_with_the_names_that_there_are(name: str) -
 def test_a_device_that_is_not_here_is_told_with_what_is() -> None:
     """The sentence says how many torch sees, and what to do."""
     pytest.importorskip("torch")
-    with pytest.raises(
-        EnvironmentMissing, match=r"Device 'cuda:99' is not here: .* sees \d+ CUDA devices\. Use --device cpu"
-    ):
-        open_device("cuda:99")
+    for kind in ("cuda", "xpu"):
+        told = rf"Device '{kind}:99' is not here: .* sees \d+ {kind.upper()} devices\. Use --device cpu"
+        with pytest.raises(EnvironmentMissing, match=told):
+            open_device(f"{kind}:99")
 
 
 def test_cuda_without_torch_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from omni_ipc.serving.requests import Request
+
 
 class Stuck:
     """Never comes back from its forward."""
 
-    def forward(self, requests: Sequence[str]) -> list[Any]:
+    def forward(self, batch: Sequence[Request]) -> list[Any]:
         while True:
             signal.pause()
 
@@ -33,7 +35,8 @@ class Forking:
 class Choosy:
     """Computes what it is asked for: a number, an error, too few outputs, or something that cannot travel."""
 
-    def forward(self, requests: Sequence[str]) -> list[Any]:
+    def forward(self, batch: Sequence[Request]) -> list[Any]:
+        requests = [request.id for request in batch]
         if "raise" in requests:
             raise RuntimeError("out of memory")
         if "exit" in requests:
@@ -51,3 +54,11 @@ class Unbuildable:
 
     def __init__(self) -> None:
         raise ValueError("no weights")
+
+
+class OnlyOnRankZero(Choosy):
+    """Cannot be made elsewhere."""
+
+    def __init__(self, rank: int) -> None:
+        if rank:
+            raise ValueError(f"rank {rank} has no weights")

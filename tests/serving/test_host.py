@@ -14,8 +14,10 @@ import pytest
 
 from omni_ipc.errors import OmniError, PeerDied, PeerFailed, ShutdownError
 from omni_ipc.serving.executor import Executor
-from omni_ipc.serving.host import WorkerHost, WorkerSpec
+from omni_ipc.serving.host import WorkerHost
 from omni_ipc.serving.messages import Execute
+from omni_ipc.serving.requests import Request
+from omni_ipc.serving.spec import WorkerSpec
 from omni_ipc.transport import liveness
 from tests.support.executors import executor_over
 from tests.support.lanes import ROOT, RT
@@ -30,6 +32,10 @@ def host() -> Iterator[WorkerHost]:
         yield host
 
 
+def execute(executor: Executor, *requests: str) -> tuple[str, ...]:
+    return executor.execute([Request(request) for request in requests]).outputs
+
+
 def result_of(executor: Executor, output: str) -> np.ndarray:
     value: np.ndarray = executor.result(output, executor.wait(output))
     return value
@@ -41,7 +47,7 @@ def test_one_process_runs_workers_one_after_another(host: WorkerHost) -> None:
     for round_ in range(3):
         worker = host.open(RT, CHOOSY)
         executor = executor_over(worker)
-        outputs = executor.execute_batch("b", ["x", "yy"])
+        outputs = execute(executor, "x", "yy")
         assert [result_of(executor, output).tolist() for output in outputs] == [[1, 1, 1], [2, 2, 2]], round_
         assert executor.shutdown(), "the worker says goodbye on both lanes"
         worker.join()
@@ -54,20 +60,18 @@ def test_each_misfortune_reaches_its_own_caller_and_the_worker_goes_on(host: Wor
     worker = host.open(RT, CHOOSY)
     executor = executor_over(worker)
     with pytest.raises(PeerFailed, match="RuntimeError: out of memory"):
-        executor.execute("a", "raise")
+        execute(executor, "raise")
     with pytest.raises(PeerFailed, match="SystemExit: 3"):
-        executor.execute("e", "exit")
+        execute(executor, "exit")
     with pytest.raises(PeerFailed, match=r"forward\(\) returned a dict. Let it return a list"):
-        executor.execute_batch("d", ["dict", "x"])
-    executor.execute("o", "object")
+        execute(executor, "dict", "x")
+    (output,) = execute(executor, "object")
     with pytest.raises(PeerFailed, match="which cannot travel"):
-        result_of(executor, "o")
-    first, second = executor.execute_batch("b", ["few", "x"])
-    for output in (first, second):
-        with pytest.raises(PeerFailed, match="1 outputs for a batch of 2 requests"):
-            result_of(executor, output)
-    executor.execute("fine", "abc")
-    assert result_of(executor, "fine").tolist() == [3, 3, 3]
+        result_of(executor, output)
+    with pytest.raises(PeerFailed, match="1 outputs for a batch of 2 requests"):
+        execute(executor, "few", "x")
+    (output,) = execute(executor, "abc")
+    assert result_of(executor, output).tolist() == [3, 3, 3]
     executor.shutdown()
     worker.join()
 
@@ -76,12 +80,13 @@ def test_a_killed_worker_fails_its_pending_work_with_the_name_of_the_signal(host
     """SIGKILL in the middle of a forward: call and consumer fail within seconds; so does whatever comes later."""
     worker = host.open(RT, STUCK)
     executor = executor_over(worker)
-    waiting = executor.wait("a")
+    minted = executor.mint(1)
+    waiting = executor.wait(minted.output)
     endings: list[BaseException] = []
 
     def call() -> None:
         try:
-            executor.execute("a", "x")
+            executor.execute([Request("x")], minted)
         except OmniError as error:
             endings.append(error)
 
@@ -93,7 +98,7 @@ def test_a_killed_worker_fails_its_pending_work_with_the_name_of_the_signal(host
     with pytest.raises(PeerDied, match="killed by SIGKILL"):
         waiting.result(10)
     with pytest.raises(PeerDied, match="killed by SIGKILL"):
-        executor.wait("b")
+        executor.mint(1)
     executor.shutdown()
     with pytest.raises(PeerDied, match="killed by SIGKILL"):
         worker.join()
@@ -119,14 +124,15 @@ def test_shutdown_delivers_what_was_announced_and_refuses_what_comes_later(host:
     """An output that had arrived can still be taken after shutdown; a new wait fails at once."""
     worker = host.open(RT, CHOOSY)
     executor = executor_over(worker)
-    executor.execute("a", "x")
+    later = executor.mint(1)
+    (output,) = execute(executor, "x")
     executor.shutdown()
     worker.join()
-    assert result_of(executor, "a").tolist() == [1, 1, 1]
+    assert result_of(executor, output).tolist() == [1, 1, 1]
     with pytest.raises(ShutdownError):
-        executor.wait("b")
+        executor.wait(later.output)
     with pytest.raises(ShutdownError):
-        executor.execute("b", "x")
+        execute(executor, "x")
 
 
 def test_a_stuck_process_is_killed_when_its_host_is_stopped() -> None:
@@ -134,8 +140,8 @@ def test_a_stuck_process_is_killed_when_its_host_is_stopped() -> None:
     host = WorkerHost()
     worker = host.open(RT, STUCK)
     executor = executor_over(worker)
-    waiting = executor.wait("a")
-    worker.requests.send(Execute(1, "a", ("x",), split=False))
+    waiting = executor.wait(executor.mint(1).output)
+    worker.requests.send(Execute(1, 1, "1", (Request("x"),), split=False))
     host.stop(grace_s=0.1)
     died = host.death()
     assert died is not None
@@ -149,10 +155,10 @@ def test_a_stuck_process_is_killed_when_its_host_is_stopped() -> None:
 
 _ENGINE = """
 import signal
-from tests.serving.test_host import RT, STUCK, Execute, WorkerHost
+from tests.serving.test_host import RT, STUCK, Execute, Request, WorkerHost
 host = WorkerHost()
 worker = host.open(RT, STUCK)
-worker.requests.send(Execute(1, "a", ("x",), split=False))
+worker.requests.send(Execute(1, 1, "1", (Request("x"),), split=False))
 print(host.pid, flush=True)
 signal.pause()
 """

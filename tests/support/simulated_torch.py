@@ -1,8 +1,7 @@
-"""As much of torch as `omni_ipc.device.cuda` uses, over a simulated device: so its own lines are explored."""
+"""As much of torch as its devices use, over a simulated one: so the lines of `omni_ipc.device` are explored."""
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -17,7 +16,7 @@ from omni_ipc.testbed.devices import Block, SimulatedDevice, SimulatedEvent
 from omni_ipc.testbed.devices import Stream as SimulatedStream
 from omni_ipc.testbed.devices.simulated import SimulatedTensor
 
-_SOURCE = Path(omni_ipc.device.api.__file__).with_name("cuda.py")
+_ROOM = Path(omni_ipc.device.api.__file__).parent
 
 
 class Tensor:
@@ -30,7 +29,7 @@ class Tensor:
     def __init__(self, torch: SimulatedTorch, memory: Block | SimulatedTensor) -> None:
         self._torch = torch
         self._memory = memory
-        self.device = "cuda:0" if isinstance(memory, SimulatedTensor) else "cpu"
+        self.device = f"{torch.kind}:0" if isinstance(memory, SimulatedTensor) else "cpu"
 
     @property
     def block(self) -> Block:
@@ -50,7 +49,7 @@ class Tensor:
 
 
 class Stream:
-    """``torch.cuda.Stream``."""
+    """``torch.Stream``."""
 
     def __init__(self, stream: SimulatedStream) -> None:
         self.simulated = stream
@@ -61,10 +60,9 @@ class Stream:
 
 
 class Event:
-    """``torch.cuda.Event``."""
+    """``torch.xpu.Event``."""
 
-    def __init__(self, *, blocking: bool) -> None:
-        assert blocking, "a thread that waits for it would spin"
+    def __init__(self) -> None:
         self.reached: SimulatedEvent | None = None
 
     def record(self, stream: Stream) -> None:
@@ -78,18 +76,31 @@ class Event:
             self.reached.synchronize()
 
 
+class BlockingEvent(Event):
+    """``torch.cuda.Event``."""
+
+    def __init__(self, *, blocking: bool) -> None:
+        assert blocking, "a thread that waits for it would spin"
+        super().__init__()
+
+
 class SimulatedTorch(ModuleType):
     """The module, whose device belongs to one run after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str = "cuda") -> None:
         super().__init__("torch")
+        self.kind = kind
         self.world: SimulatedDevice
         self.Tensor = Tensor
         self.__version__ = "simulated"
         self.device = str
-        self.cuda = SimpleNamespace(
-            Stream=lambda _: Stream(self.world.stream("side of CUDA")),
-            Event=Event,
+        self.cuda = self._module(BlockingEvent)
+        self.xpu = self._module(Event)
+
+    def _module(self, event: type[Event]) -> SimpleNamespace:
+        return SimpleNamespace(
+            Stream=lambda _: Stream(self.world.stream("side of torch")),
+            Event=event,
             is_available=lambda: True,
             device_count=lambda: 1,
             current_stream=lambda _: Stream(self.world.current()),
@@ -115,14 +126,18 @@ class SimulatedTorch(ModuleType):
 
 
 @contextmanager
-def cuda_over(torch: SimulatedTorch, *, without: str = "") -> Iterator[ModuleType]:
-    """Import `omni_ipc.device.cuda` over the simulated torch, perhaps with one of its lines left out."""
-    source = _SOURCE.read_text()
-    assert without in source, f"there is no line '{without}' in {_SOURCE.name} any more"
-    spec = importlib.util.spec_from_loader("cuda_over_simulated_torch", loader=None)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    with patch.dict(sys.modules, {"torch": torch, spec.name: module}):
-        code = source.replace(without, "pass") if without else source
-        exec(compile(code, str(_SOURCE), "exec"), vars(module))
-        yield module
+def devices_over(torch: SimulatedTorch, *, without: str = "") -> Iterator[None]:
+    """Import `omni_ipc.device.api`'s devices of torch anew, over the simulated torch, for `open_device` to find.
+
+    Args:
+        without: one of their lines, to be left out.
+    """
+    sources = {f"omni_ipc.device.{name}": _ROOM / f"{name}.py" for name in ("accelerator", "cuda")}
+    assert any(without in path.read_text() for path in sources.values()), f"there is no line '{without}' any more"
+    modules = {name: ModuleType(name) for name in sources}
+    with patch.dict(sys.modules, {"torch": torch, **modules}):
+        for name, path in sources.items():
+            source = path.read_text()
+            code = source.replace(without, "pass") if without else source
+            exec(compile(code, str(path), "exec"), vars(modules[name]))
+        yield

@@ -36,15 +36,17 @@ class Shop:
         classes: Sequence[SlotClass] = SMALL,
         *,
         readers: int = 1,
+        guests: int = 0,
         ring_bytes: int = 1 << 16,
         rt: Runtime = RT,
         slab: type[Slab] = Slab,
         reader: type[SlabReader] = SlabReader,
         poison: bool = False,
     ) -> None:
-        self.geometry = Geometry(classes, readers=readers)
+        self.geometry = Geometry(classes, readers=readers, guests=guests)
         self.memory = memoryview(bytearray(self.geometry.nbytes))
-        self.slab = slab.create(rt=rt, buffer=self.memory, name="slab", classes=classes, readers=readers, poison=poison)
+        self.geometry.lay(self.memory)
+        self.slab = slab(rt=rt, buffer=self.memory, name="slab", poison=poison)
         self.ends = [reader(rt=rt, buffer=self.memory, name="slab", reader=number) for number in range(readers)]
         lanes = [plain_lane(ring_bytes, rt=rt, name=f"to {number}") for number in range(readers)]
         self.bells = [create_doorbell(rt=rt, buffer=memoryview(bytearray(DOORBELL_BYTES))) for _ in range(readers)]

@@ -13,7 +13,10 @@ from omni_ipc.device.host import HostDevice
 from omni_ipc.errors import PeerClosed, UsageError
 from omni_ipc.records import FailureKind, Verdict
 from omni_ipc.scenarios.links import QueueLink, QueueWriter
-from omni_ipc.serving.messages import Execute, OutputReady, Reply, Request, Stop
+from omni_ipc.serving.announcer import Computed
+from omni_ipc.serving.links import Delivery
+from omni_ipc.serving.messages import Command, ComputeDone, Execute, OutputReady, Reply, Stop
+from omni_ipc.serving.requests import Request
 from omni_ipc.serving.worker import Worker
 from omni_ipc.testbed import ControlledRuntime, explore
 from omni_ipc.testbed.devices import POISON, Block, HostTensor, SimulatedDevice, SimulatedTensor
@@ -26,10 +29,10 @@ class Doubling:
     def __init__(self, device: SimulatedDevice) -> None:
         self._device = device
 
-    def forward(self, requests: Sequence[str]) -> list[SimulatedTensor]:
+    def forward(self, batch: Sequence[Request]) -> list[SimulatedTensor]:
         device = self._device
         return [
-            device.compute(lambda text: text * 2, device.compute(functools.partial(str, each))) for each in requests
+            device.compute(lambda text: text * 2, device.compute(functools.partial(str, each.id))) for each in batch
         ]
 
 
@@ -43,20 +46,20 @@ class Packing(QueueWriter[Reply]):
 class RecordsBeforeForward(Worker):
     """Marks the work that was issued before the one whose outputs it announces."""
 
-    def _execute(self, job: Execute) -> None:
+    def _compute(self, job: Execute, delivery: Delivery[Command]) -> tuple[Computed, ComputeDone]:
         early = self._device.record()
-        values = self._pipeline.forward(job.requests)
-        self._computed.put((job, values, early))
+        computed, done = super()._compute(job, delivery)
+        return computed._replace(event=early), done
 
 
 class RecordsOnAnotherStream(Worker):
     """Marks the work on the stream of the copies, which nothing was computed on."""
 
-    def _execute(self, job: Execute) -> None:
+    def _compute(self, job: Execute, delivery: Delivery[Command]) -> tuple[Computed, ComputeDone]:
         device: Any = self._device
-        values = self._pipeline.forward(job.requests)
+        computed, done = super()._compute(job, delivery)
         with device.on(device.stream("other")):
-            self._computed.put((job, values, device.record()))
+            return computed._replace(event=device.record()), done
 
 
 class CopiesAtOnce(SimulatedDevice):
@@ -80,7 +83,7 @@ def scenario(
 
     def run(rt: ControlledRuntime) -> list[object]:
         simulated = device(rt)
-        requests: QueueLink[Request] = QueueLink(rt=rt)
+        requests: QueueLink[Command] = QueueLink(rt=rt)
         replies: QueueLink[Reply] = QueueLink(rt=rt)
         outputs: QueueLink[Reply] = QueueLink(rt=rt)
         outputs.writer()
@@ -94,7 +97,7 @@ def scenario(
             device=simulated,
         )
         rt.spawn(serving.run, name="worker.main")
-        to_worker.send(Execute(rpc=1, output="a", requests=("x",), split=False))
+        to_worker.send(Execute(1, 1, "1", (Request("x"),), split=False))
         to_worker.send(Stop())
         received: list[object] = []
         while True:

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omni_ipc.errors import EnvironmentMissing, FormatError
-from omni_ipc.serving.messages import Reply, Request
+from omni_ipc.serving.messages import Command, Reply
 from omni_ipc.transport import wire
 from omni_ipc.transport.assembly import Assembly
 from omni_ipc.transport.geometry import Geometry
@@ -156,7 +156,7 @@ def test_2_000_generated_rings_give_valid_messages_or_format_errors(
 @given(data=st.binary(max_size=60) | PLAIN.map(wire.encode) | ENVELOPES.map(wire.encode))
 def test_any_bytes_are_decoded_as_their_type_or_refused(data: bytes) -> None:
     """Whatever the type that is asked for; nothing comes that is not of it."""
-    for kind in (Reply, Request, Packed, wire.RemoteError):
+    for kind in (Reply, Command, Packed, wire.RemoteError):
         with contextlib.suppress(FormatError):
             assert isinstance(wire.decode(data, kind), kind)
 

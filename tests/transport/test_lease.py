@@ -132,7 +132,7 @@ def test_a_collection_in_the_middle_of_a_release_loses_neither() -> None:
     """The garbage collector may end a lease inside another one's release, in the same thread: no deadlock, no loss."""
     shop = Shop(CLASSES)
     kept = [received(shop), received(shop), received(shop)]
-    words = shop.ends[0]._words
+    words = shop.ends[0].words
 
     class Collecting:
         """Drops the next view at each fence, as a collection could."""
@@ -145,7 +145,7 @@ def test_a_collection_in_the_middle_of_a_release_loses_neither() -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(words, name)
 
-    shop.ends[0]._words = Collecting()  # type: ignore[assignment]
+    shop.ends[0].words = Collecting()  # type: ignore[assignment]
     kept.pop()
     assert (kept, shop.slab.held()) == ([], 0)
 

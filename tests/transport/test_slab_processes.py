@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from omni_ipc.scenarios.pipelines import is_output_of
-from omni_ipc.serving.host import WorkerHost, WorkerSpec
+from omni_ipc.serving.host import WorkerHost
+from omni_ipc.serving.requests import Request
+from omni_ipc.serving.spec import WorkerSpec
 from omni_ipc.transport.geometry import SlotClass
 from tests.support.executors import executor_over
 from tests.support.lanes import RT
@@ -31,8 +33,8 @@ def test_an_output_is_a_view_of_the_workers_slab_and_its_slot_serves_the_next() 
         kept = None
         for number in range(10):
             name = f"output {number}"
-            executor.execute(name, name)
-            value = executor.result(name, executor.wait(name))
+            (output,) = executor.execute([Request(name)]).outputs
+            value = executor.result(output, executor.wait(output))
             assert lies_in_a_slot(value)
             assert is_output_of(name, value)
             kept = value if kept is None else kept

@@ -14,5 +14,6 @@ def test_every_tagged_store_has_its_tagged_load() -> None:
     for path in (ROOT / "omni_ipc/transport").glob("*.py"):
         for tagged in re.finditer(r"^.*?\b(store|load)\(.*# SYNC (\S+)", path.read_text(), re.MULTILINE):
             uses[tagged[2]].add(tagged[1])
-    tags = ("lane.publish", "lane.consume", "bell.parked", "slab.generation", "slab.release", "slab.signature")
+    tags = ("lane.publish", "lane.consume", "bell.parked", "slab.generation", "slab.release")
+    tags += ("slab.signature", "slab.hold")
     assert uses == {tag: {"store", "load"} for tag in tags}

@@ -20,7 +20,7 @@ ORDERS = {
         Step("pump", "Pump.Unpack"),
         Step("pump", "Pump.TakeSplit"),
         Step("dispatcher", "Dispatcher.Expect"),
-        Step("consumer b/1", "Consumer.Wait"),
+        Step("consumer 1/1", "Consumer.Wait"),
     ],
     "dual_writers": [
         Step("worker.main", "Writer.Claim"),
@@ -31,16 +31,16 @@ ORDERS = {
     "unpack_outside_lock": [
         Step("worker.output", "Worker.Announce"),
         Step("pump", "Pump.Unpack"),
-        Step("consumer a", "Consumer.Wait"),
+        Step("consumer 1", "Consumer.Wait"),
         Step("pump", "Pump.Deliver"),
     ],
 }
 
 PENDING = {
-    "late_split_map": r"'b/1' did not come within 1 s. Pending: waiting \d \[b/1(, b/2)?\], cached 0, unsplit 1 \[b\]",
-    "dual_writers": r"'b/1' did not come within 1 s. Pending: waiting 1 \[b/1\], cached 0, unsplit 1 \[b\], rpcs"
-    r"|Lane 'worker.main', record 0, length: \d+ bytes, and \d+ are published behind the header",  # or so
-    "unpack_outside_lock": r"'a' did not come within 1 s. Pending: waiting 1 \[a\], cached 1 \[a\], unsplit 0, rpcs 0",
+    "late_split_map": r"'1/1' did not come within 1 s. Pending: waiting \d \[1/1(, 1/2)?\], cached 0, unsplit 1 \[1\]",
+    "dual_writers": r"did not answer call 1 of 1 within 1 s. Pending: waiting 0, cached 0, unsplit .*, rpcs 1 \[1\]"
+    r"|Lane 'worker.main', record [01], length: \d+ bytes, and \d+ are published behind the header",  # or so
+    "unpack_outside_lock": r"'1' did not come within 1 s. Pending: waiting 1 \[1\], cached 1 \[1\], unsplit 0, rpcs 0",
 }
 
 

@@ -105,6 +105,7 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
             if not handle._cancelled:
                 self.in_timer = type(handle) is asyncio.TimerHandle
                 handle._run()
+            del handle  # the frame of an exception refers to this one, and so would its task to itself; asyncio, too
         self.in_timer = False
 
     def _select(self) -> None:

@@ -11,5 +11,9 @@ explore.py      the run: every kernel and its twin, by every explorer, in turn
   ▼
 explorers/      one file each, one interface (serving.py)
 
+serving.py      the run: a whole output path in one interpreter each (served.py), with its worker in another
+  ▼
+servers/        one file each, one interface (server.py)
+
 rows.py         medians with their spread; goals.py: what is to be reached; plot.py: the picture
 """

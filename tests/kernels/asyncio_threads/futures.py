@@ -14,12 +14,12 @@ from tests.kernels.kernel import EXCEPTION, LOST_WAKEUP, Kernel, together
 _PATIENCE_S = 0.05
 
 
-def cancelled_future() -> None:
+def done_before_result() -> None:
     """A thread looks whether a future is done, and sets its result: who awaits it cancels it between the two."""
     asyncio.run(_cancel_and_resolve(claim=False))
 
 
-def cancelled_future_fixed() -> None:
+def done_before_result_fixed() -> None:
     """It claims the future first; from then on it cannot be cancelled."""
     asyncio.run(_cancel_and_resolve(claim=True))
 
@@ -136,7 +136,9 @@ def _wait_in_thread_and_cancel(*, wake: bool) -> None:
 
 
 KERNELS = (
-    Kernel(cancelled_future, cancelled_future_fixed, EXCEPTION, "InvalidStateError", "The future_orphan of the field"),
+    Kernel(
+        done_before_result, done_before_result_fixed, EXCEPTION, "InvalidStateError", "The future_orphan of the field"
+    ),
     Kernel(timed_out_get, timed_out_get_fixed, EXCEPTION, "taken: [None]", "asyncio.wait_for, before Python 3.12"),
     Kernel(executor_shutdown, executor_shutdown_fixed, EXCEPTION, "after shutdown", "asyncio's run_in_executor"),
     Kernel(cancelled_in_executor, cancelled_in_executor_fixed, LOST_WAKEUP, "pool_0", "run_in_executor, cancelled"),

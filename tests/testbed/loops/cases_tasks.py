@@ -404,3 +404,32 @@ async def a_task_factory_makes_the_tasks() -> object:
     result = await asyncio.create_task(_after(0, "made"))
     loop.set_task_factory(None)
     return made, result, loop.get_task_factory()
+
+
+class _Held:
+    """What a coroutine holds on to."""
+
+    def __init__(self, log: list[str]) -> None:
+        self._log = log
+
+    def __del__(self) -> None:
+        self._log.append("let go")
+
+
+@coroutine_case
+async def what_a_cancelled_task_holds_goes_with_the_task() -> object:
+    log: list[str] = []
+
+    async def hold() -> None:
+        held = _Held(log)
+        await asyncio.sleep(1000)
+        del held
+
+    task = asyncio.create_task(hold())
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait((task,))
+    log.append(f"cancelled {task.cancelled()}")
+    del task
+    await asyncio.sleep(0)
+    return log

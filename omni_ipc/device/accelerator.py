@@ -1,0 +1,116 @@
+"""A device of torch's: copies run on a stream of their own, ordered by events, into pinned memory.
+
+It speaks of streams and events through torch's module of the device's kind, which is alike for CUDA and XPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from omni_ipc import trees
+from omni_ipc.device.api import DeviceEvent, HostMemory
+from omni_ipc.errors import EnvironmentMissing, Full, UsageError
+
+_SMALL_BYTES = 4 << 10  # so much travels beside its message, and needs no room
+
+
+class AcceleratorEvent:
+    """A point on a stream.
+
+    Args:
+        event: of torch's, not recorded yet.
+    """
+
+    def __init__(self, event: Any, stream: Any) -> None:
+        self._event = event
+        self._event.record(stream)
+
+    def query(self) -> bool:
+        return bool(self._event.query())
+
+    def synchronize(self) -> None:
+        self._event.synchronize()
+
+    def hold_back(self, stream: Any) -> None:
+        """Let what is issued to ``stream`` from now on start only behind this point."""
+        stream.wait_event(self._event)
+
+
+class Accelerator:
+    """One device, and the side stream on which its outputs leave it."""
+
+    def __init__(self, kind: str, index: int = 0) -> None:
+        """Open the device.
+
+        Args:
+            kind: torch's name of it: "cuda", "xpu".
+
+        Raises:
+            EnvironmentMissing: there is no such device here.
+        """
+        self._torch: Any = getattr(torch, kind)
+        count = self._torch.device_count() if self._torch.is_available() else 0
+        if index >= count:
+            raise EnvironmentMissing(
+                f"Device '{kind}:{index}' is not here: torch {torch.__version__} sees {count} {kind.upper()} devices.",
+                "Use --device cpu, or run on a machine with a driver and a torch that is built for it.",
+            )
+        self.name = f"{kind}:{index}"
+        self._device = torch.device(self.name)
+        self._memory: HostMemory | None = None
+        self._side = self._torch.Stream(self._device)
+
+    def record(self) -> AcceleratorEvent:
+        return self._mark(self._torch.current_stream(self._device))
+
+    def to_host(self, tree: Any, *, after: DeviceEvent) -> Any:
+        """Copy the tensors on the side stream, and wait for the copies.
+
+        Until then this call's references hold both the device's tensors and the buffers, even if it fails half-way.
+
+        Raises:
+            UsageError: ``after`` is no event of such a device.
+        """
+        if not isinstance(after, AcceleratorEvent):
+            raise UsageError(f"after= is a {type(after).__name__}. Give what {self.name}'s record() returned.")
+        with self._torch.stream(self._side):
+            after.hold_back(self._side)
+            try:
+                return trees.mapped(self._issue_copy, tree)
+            finally:
+                self._mark(self._side).synchronize()
+
+    def land_in(self, memory: HostMemory) -> None:
+        self._memory = memory
+
+    def pin(self, buffer: memoryview) -> None:
+        """Do nothing: copies into this memory are staged by the driver; slower, and as right."""
+
+    def unpin(self) -> None:
+        return
+
+    def synchronize(self) -> None:
+        self._torch.synchronize(self._device)
+
+    def _event(self) -> Any:
+        """Make an event of torch's; where it can, one that a thread sleeps on, and does not spin."""
+        return self._torch.Event()
+
+    def _mark(self, stream: Any) -> AcceleratorEvent:
+        return AcceleratorEvent(self._event(), stream)
+
+    def _issue_copy(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value.device != self._device:
+            return value
+        source = value.detach()
+        if self._memory is not None and source.nbytes > _SMALL_BYTES:
+            try:
+                room = self._memory.loan(source.nbytes, timeout=0)
+                room.as_torch(str(source.dtype).removeprefix("torch."), source.shape).copy_(source, non_blocking=True)
+                return room
+            except (Full, UsageError):
+                pass  # then by the way that always goes
+        host = torch.empty(source.shape, dtype=source.dtype, pin_memory=True)
+        return host.copy_(source, non_blocking=True)

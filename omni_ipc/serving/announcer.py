@@ -1,0 +1,158 @@
+"""The output thread: brings what was computed to the engine, behind the main loop's back.
+
+main loop ─ hand_over ─► queue ─► output thread: wait for the device event, copy to the host, OutputReady
+   └──────── drain ◄──── in flight ◄──┘ counted off, once nobody reads device memory for it
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from omni_ipc.device.api import Device, DeviceEvent
+from omni_ipc.errors import Full, InternalError, PeerError, UsageError
+from omni_ipc.seam.api import Queue, Runtime
+from omni_ipc.serving.in_flight import InFlight
+from omni_ipc.serving.links import Sender
+from omni_ipc.serving.messages import Execute, OutputFailed, OutputReady, Reply
+from omni_ipc.serving.returned import Outputs
+from omni_ipc.transport.packing import split
+from omni_ipc.transport.wire import RemoteError
+
+
+class Computed(NamedTuple):
+    """An output on its way: what was asked for, what came of it, and when the device will have come to it."""
+
+    job: Execute
+    outputs: Outputs
+    event: DeviceEvent
+
+
+class Announcer:
+    """What the output thread of a worker does.
+
+    Args:
+        lane: written by the output thread alone.
+        rank: 0 announces the outputs; the others wait for theirs, and tell only of failures.
+    """
+
+    def __init__(self, *, rt: Runtime, lane: Sender[Reply], device: Device, rank: int = 0) -> None:
+        self._rt = rt
+        self._lane = lane  # SYNC worker.lanes: written by the output thread alone
+        self._device = device
+        self._bring = self._announce if rank == 0 else self._await
+        self._computed: Queue[Computed | None] = rt.queue()
+        self._died: BaseException | None = None  # one store by the output thread, looked at by the main loop
+        self.in_flight = InFlight(rt=rt)
+
+    def hand_over(self, computed: Computed) -> None:
+        """Let an output be announced."""
+        self.in_flight.add(computed.job)
+        self._computed.put(computed)
+
+    def finish(self) -> None:
+        """Let the thread end once everything is announced."""
+        self._computed.put(None)
+
+    def require_alive(self) -> None:
+        """Let no output be computed that nobody would announce.
+
+        Raises:
+            InternalError: the output thread has died.
+        """
+        if self._died is not None:
+            raise InternalError(f"The worker's output thread died of {self._died!r}. Start the engine anew.")
+
+    def run(self) -> None:
+        """Announce one output after another, until told to finish; then close the lane."""
+        try:
+            while (job := self._bring_next()) is not None:
+                self.in_flight.settle(job)
+        except BaseException as error:
+            self._died = error
+            raise
+        close(self._rt, self._lane)
+
+    def _bring_next(self) -> Execute | None:
+        """Bring the next output; on return nothing here holds on to its memory."""
+        computed = self._computed.get()
+        if computed is None:
+            return None
+        try:
+            self._bring(computed)
+        except Exception as error:
+            self._fail(computed.job, error)
+        return computed.job
+
+    def _announce(self, computed: Computed) -> None:
+        """Bring one output to the engine.
+
+        Spec: WorkerAnnounce
+        """
+        job, (values, errors), event = computed
+        payload = self._device.to_host(values, after=event)
+
+        def send(payload: list[Any], errors: dict[int, RemoteError]) -> None:
+            with self._rt.region("Worker.Announce", output=job.output):
+                self._lane.send(OutputReady(job.output, job.split, errors), payload if job.split else payload[0])
+
+        send_fit(send, job, payload, errors)
+
+    def _await(self, computed: Computed) -> None:
+        computed.event.synchronize()
+
+    def _fail(self, job: Execute, error: Exception) -> None:
+        """Tell what became of an output."""
+        failure = OutputFailed(job.output, job.split, RemoteError.from_exception(error))
+        insist(functools.partial(self._lane.send, failure))
+
+
+def send_fit(
+    send: Callable[[list[Any], dict[int, RemoteError]], object],
+    job: Execute,
+    payload: list[Any],
+    errors: dict[int, RemoteError],
+) -> None:
+    """Send the outputs of a batch; those that cannot travel fail alone.
+
+    Raises:
+        UsageError: the only one cannot travel, or all of them together.
+    """
+    try:
+        send(payload, errors)
+    except UsageError:
+        unfit = _set_aside(payload, job)
+        if not unfit or len(payload) == 1:
+            raise
+        send(payload, errors | unfit)
+
+
+def _set_aside(payload: list[Any], job: Execute) -> dict[int, RemoteError]:
+    """Take out of a payload what cannot travel; returns the errors, by their places."""
+    errors = {}
+    for place, (value, request) in enumerate(zip(payload, job.requests, strict=True)):
+        try:
+            split(value, f"the output of request '{request.id}'")
+        except UsageError as error:
+            errors[place] = RemoteError.from_exception(error)
+            payload[place] = None
+    return errors
+
+
+def insist(send: Callable[[], object]) -> None:
+    """Send what must not be left unsaid, however long the engine takes to make room; if it is gone, so is the need."""
+    while True:
+        try:
+            send()
+        except Full:
+            continue
+        except PeerError:
+            return
+        return
+
+
+def close(rt: Runtime, lane: Sender[Reply]) -> None:
+    """Say that nothing more will come on a lane."""
+    with rt.region("Worker.Close"):
+        insist(lane.close)

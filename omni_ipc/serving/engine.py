@@ -1,0 +1,115 @@
+"""The engine as a team uses it: it starts its workers' processes, and ends them.
+
+with Engine(EngineConfig(workers=2, device="cuda:{rank}"), "my.models:Denoiser") as engine:
+    image = engine.generate(Request("1", "a lighthouse")).value
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import Any
+
+import msgspec
+
+from omni_ipc.errors import OmniError, UsageError
+from omni_ipc.seam.api import Runtime
+from omni_ipc.seam.native import NativeRuntime
+from omni_ipc.serving.core import EngineCore
+from omni_ipc.serving.engine_config import EngineConfig
+from omni_ipc.serving.executor import Executor
+from omni_ipc.serving.factory import load
+from omni_ipc.serving.group import HostGroup
+from omni_ipc.serving.monitor import Monitor
+from omni_ipc.serving.outputs import OutputTable
+from omni_ipc.serving.spec import WorkerSpec
+from omni_ipc.transport.geometry import SlotClass
+from omni_ipc.transport.guests import Outlet
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class PipelineSpec(msgspec.Struct, frozen=True):
+    """A pipeline to be made in each worker.
+
+    Args:
+        path: "package.module:Class"; called with the options.
+    """
+
+    path: str
+    options: dict[str, Any] = {}
+
+
+class Engine(EngineCore):
+    """Serves requests by a pipeline in processes of its own.
+
+    Args:
+        pipeline: its import path, "package.module:Class", or that with options.
+        hosts: processes that outlive the engine, for engines one after another; those that died are replaced. Without,
+            the engine starts its own.
+
+    Raises:
+        UsageError: the pipeline cannot be imported, told before any process is started; or the hosts do not fit.
+        PeerFailed: a worker could not build it.
+        Timeout: a worker did not start within ``start_timeout_s``.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        pipeline: str | PipelineSpec,
+        *,
+        hosts: HostGroup | None = None,
+        rt: Runtime | None = None,
+    ) -> None:
+        rt = rt or NativeRuntime()
+        spec = pipeline if isinstance(pipeline, PipelineSpec) else PipelineSpec(pipeline)
+        load(spec.path)
+        with contextlib.ExitStack() as undo:
+            if hosts is None:
+                hosts = undo.enter_context(HostGroup(config.workers, timeout_s=config.start_timeout_s))
+            if len(hosts.pids) != config.workers:
+                raise UsageError(
+                    f"workers={config.workers}, and the hosts have {len(hosts.pids)} ranks. Set workers to that, or "
+                    f"give HostGroup({config.workers})."
+                )
+            slots = [SlotClass(*each) for each in config.output_slots]
+            self._workers = hosts.open(rt, _worker_spec(config, spec), slab_classes=slots)
+            undo.callback(self._workers.kill)
+            executor = Executor(rt=rt, link=self._workers, table=OutputTable(rt=rt), config=config)
+            super().__init__(rt=rt, executor=executor, config=config)
+            self._monitor = Monitor(rt=rt, look=executor.look, every_s=config.poll_s)
+            self._monitor.start()
+            self._processes = undo.pop_all()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The ids of the workers' processes, by rank."""
+        return self._workers.pids
+
+    @property
+    def outlet(self) -> Outlet:
+        """What it takes to hand outputs on to another process, without a copy; see `Relay`."""
+        return self._workers.outlet()
+
+    def _stop(self) -> bool:
+        """Stop the workers; those that do not end by themselves are killed."""
+        with self._processes:
+            self._monitor.stop(self._config.shutdown_timeout_s)
+            goodbye = super()._stop()
+            if goodbye:
+                try:
+                    self._workers.join()
+                except OmniError as error:  # what it failed with was told to whoever had asked for it
+                    _LOGGER.warning("A worker did not end in good order: %s", error)
+                    goodbye = False
+            return goodbye
+
+
+def _worker_spec(config: EngineConfig, pipeline: PipelineSpec) -> WorkerSpec:
+    return WorkerSpec(
+        pipeline=pipeline.path,
+        pipeline_options=pipeline.options,
+        device=config.device,
+        drain_timeout_s=config.drain_timeout_s,
+    )

@@ -1,0 +1,60 @@
+"""Requests: what a client asks of the model. Their input arrays travel beside the message, as outputs do.
+
+Request(id, prompt, options, inputs) ── detach ──► requests without inputs  ┐
+                                                   a payload of the inputs ┴─► one message ── attach ──► Request
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from omni_ipc.errors import FormatError
+
+Option: TypeAlias = bool | int | float | str | None
+
+
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One request for one output.
+
+    Args:
+        id: the client's name of it.
+        options: of the pipeline: steps, a seed, a size.
+        inputs: a tree (dict, list, tuple) of host arrays: latents, a picture to start from; None if there are none. On
+            the worker's side the arrays may look into the engine's memory: read them, and write elsewhere.
+    """
+
+    id: str
+    prompt: str = ""
+    options: dict[str, Option] = {}
+    inputs: Any = None
+
+
+def detach_inputs(requests: Sequence[Request]) -> tuple[tuple[Request, ...], list[Any] | None]:
+    """Split requests from their inputs.
+
+    Returns:
+        The requests without, and one tree a request to send beside them; None if no request has any.
+    """
+    inputs = [request.inputs for request in requests]
+    if all(tree is None for tree in inputs):
+        return tuple(requests), None
+    return tuple(msgspec.structs.replace(request, inputs=None) for request in requests), inputs
+
+
+def attach_inputs(requests: Sequence[Request], payload: object) -> tuple[Request, ...]:
+    """Give requests back what `detach_inputs` split from them.
+
+    Raises:
+        FormatError: it is not one tree a request.
+    """
+    if payload is None:
+        return tuple(requests)
+    if not isinstance(payload, list) or len(payload) != len(requests):
+        found = f"{len(payload)} trees" if isinstance(payload, list) else f"a {type(payload).__name__}"
+        raise FormatError(f"inputs: {found} beside {len(requests)} requests. Do both sides run the same omni_ipc?")
+    return tuple(
+        msgspec.structs.replace(request, inputs=inputs) for request, inputs in zip(requests, payload, strict=True)
+    )

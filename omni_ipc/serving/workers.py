@@ -1,0 +1,65 @@
+"""The workers of one engine, as the engine sees them: lanes to and from them, how they end, and their end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from omni_ipc.errors import PeerDied
+from omni_ipc.serving.lanes import Lanes
+from omni_ipc.serving.spec import Ended
+from omni_ipc.transport.guests import Outlet
+
+if TYPE_CHECKING:
+    from omni_ipc.serving.host import WorkerHost
+
+
+class HostedWorkers:
+    """The workers of one engine, each in a host's process, and the engine's ends of their lanes."""
+
+    def __init__(self, hosts: Sequence[WorkerHost], lanes: Lanes) -> None:
+        self.requests = lanes.requests
+        self.results = lanes.results
+        self._hosts = self._open = tuple(hosts)
+        self._lanes = lanes
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The processes' ids, by rank."""
+        return tuple(host.pid for host in self._hosts)
+
+    @property
+    def ranks(self) -> int:
+        """How many there are."""
+        return len(self._hosts)
+
+    def death(self, rank: int | None = None) -> PeerDied | None:
+        """Tell how the process of a rank ended, if it did; without a rank, that of the lowest one that did."""
+        hosts = self._hosts if rank is None else (self._hosts[rank],)
+        return next((death for host in hosts if (death := host.death()) is not None), None)
+
+    def outlet(self, rank: int = 0) -> Outlet:
+        """Give what it takes to hand the outputs of a rank on to another process; see `Relay`."""
+        return self._lanes.outlet(rank)
+
+    def join(self) -> None:
+        """Wait until every worker has ended, after Stop; then give back the memory of their lanes. Idempotent.
+
+        Raises:
+            PeerFailed: one ended with an error; told once all have ended.
+            PeerDied: a process died.
+            Timeout: one does not end.
+        """
+        hosts, self._open = self._open, ()
+        with contextlib.closing(self._lanes), contextlib.ExitStack() as waits:
+            for host in hosts:
+                waits.callback(host.await_answer, Ended)
+
+    def kill(self) -> None:
+        """Kill the processes whose workers have not ended, and give back the memory of the lanes. Idempotent."""
+        hosts, self._open = self._open, ()
+        with contextlib.closing(self._lanes):
+            for host in hosts:
+                if not host.free:
+                    host.stop(grace_s=0)

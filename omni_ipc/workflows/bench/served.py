@@ -1,0 +1,146 @@
+"""The process of one server: python -m omni_ipc.workflows.bench.served MODULE:CLASS
+
+It reads commands on standard input, a line of JSON each, and answers each with a line on standard output. For each it
+starts the server anew. It ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import functools
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from omni_ipc.errors import InternalError, UsageError
+from omni_ipc.pipelines.synthetic import expected
+from omni_ipc.serving.core import EngineCore
+from omni_ipc.serving.requests import Request
+from omni_ipc.workflows.bench.measures import Found
+from omni_ipc.workflows.bench.priority import come_first
+from omni_ipc.workflows.bench.server import CONFIG, RT, Case, Server, load
+
+_FEWEST = 2
+_IN_FLIGHT = 64  # requests, when it is counted how many pass
+
+
+class Want(enum.StrEnum):
+    """What to find out."""
+
+    OVERHEAD = "overhead"  # of a request, beyond the forward that it was part of
+    COPIES = "copies"  # bytes that are copied, for each byte of an output
+    REQUESTS = "requests"  # that pass in a second, through the whole engine
+
+
+class Command(msgspec.Struct, frozen=True):
+    """Measure one case."""
+
+    want: Want
+    case: Case
+    seconds: float
+
+
+def main() -> None:
+    """Answer commands until there are no more."""
+    come_first()
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what libraries print is no answer
+    try:
+        kind = load(sys.argv[1])
+    except UsageError as error:
+        os.write(answers, msgspec.json.encode(Found(reason=str(error))) + b"\n")
+        return
+    os.write(answers, msgspec.json.encode(Found()) + b"\n")
+    for line in sys.stdin:
+        command = msgspec.json.decode(line, type=Command)
+        try:
+            found = carry_out(command, kind)
+        except Exception as error:
+            found = Found(reason=f"{type(error).__name__}: {error}")
+        os.write(answers, msgspec.json.encode(found) + b"\n")
+
+
+def carry_out(command: Command, kind: Callable[[Case], Server]) -> Found:
+    """Start the server, and measure."""
+    with contextlib.closing(kind(command.case)) as server:
+        match command.want:
+            case Want.OVERHEAD:
+                value = _overhead(server, command.case, command.seconds)
+            case Want.COPIES:
+                value = _copies(server, command.case)
+            case Want.REQUESTS:
+                value = _requests(server, command.seconds)
+        return Found({command.want.value: value})
+
+
+def _overhead(server: Server, case: Case, seconds: float) -> float:
+    """Give the microseconds of a request between the call and the end of its output, without those of the forward."""
+    server.executor.start()
+    requests = _batch(case)
+    _serve(server, requests, case.nbytes)
+    times: list[float] = []
+    end = time.monotonic() + seconds
+    while len(times) < _FEWEST or time.monotonic() < end:
+        begun = time.perf_counter()
+        execution_s = _serve(server, requests, case.nbytes)
+        times.append(time.perf_counter() - begun - execution_s)
+    return statistics.median(times) * 1e6 / case.batch
+
+
+def _copies(server: Server, case: Case) -> float:
+    """Give how many bytes are copied for each byte of an output."""
+    server.executor.start()
+    requests = _batch(case)
+    before = server.copied()
+    for _ in range(_FEWEST):
+        _serve(server, requests, case.nbytes)
+    return (server.copied() - before) / (_FEWEST * case.batch * case.nbytes)
+
+
+def _requests(server: Server, seconds: float) -> float:
+    """Give how many requests pass in a second, with so many in flight."""
+    times: list[float] = []
+    with EngineCore(rt=RT, executor=server.executor, config=CONFIG) as engine:
+        end = time.monotonic() + seconds
+        while len(times) < _FEWEST or time.monotonic() < end:
+            begun = time.perf_counter()
+            for stream in [engine.submit(Request(f"{number}")) for number in range(_IN_FLIGHT)]:
+                stream.result()
+            times.append(time.perf_counter() - begun)
+    return _IN_FLIGHT / statistics.median(times)
+
+
+def _batch(case: Case) -> list[Request]:
+    return [Request(f"{number}") for number in range(case.batch)]
+
+
+def _serve(server: Server, requests: Sequence[Request], nbytes: int) -> float:
+    """Have a batch computed, and look at every output; tells how long the forward took."""
+    executor = server.executor
+    executed = executor.execute(requests)
+    waits = [(output, executor.wait(output)) for output in executed.outputs]
+    for output, future in waits:
+        _look(executor.result(output, future), nbytes)
+    return executed.execution_s
+
+
+def _look(value: Any, nbytes: int) -> None:
+    """See that an output is whole, by its size and its ends."""
+    (array,) = value["tensors"]
+    if array.nbytes != nbytes or int(array[-1]) != _last(value["request"], nbytes):
+        raise InternalError(f"The output of request '{value['request']}' is not whole.")
+
+
+@functools.cache
+def _last(request: str, nbytes: int) -> int:
+    return int(expected(request, nbytes)[-1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The ways from a worker's forward to its consumer that are compared, one file each."""

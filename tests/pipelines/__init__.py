@@ -1,0 +1,1 @@
+"""Tests of the pipelines that come with it."""
