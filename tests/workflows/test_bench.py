@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from omni_ipc import cli
+from omni_ipc.cli.app import app
 from omni_ipc.errors import EnvironmentMissing, UsageError
 from omni_ipc.workflows.bench import goals, measures, pair, plot, tables, transport
 from omni_ipc.workflows.bench.measures import Measure
@@ -160,7 +160,7 @@ def test_a_message_bears_its_stamp_at_both_ends() -> None:
 def test_a_comparison_is_told_in_tables(omni: CliRunner) -> None:
     """Latencies with their spread, goals with what was found, and what is missing with why."""
     comparison = a_comparison()
-    omni_out = omni.invoke(cli.app, ["bench", "transport"])
+    omni_out = omni.invoke(app, ["bench", "transport"])
     assert omni_out.exit_code == 0
     for words in ("64 B", "1 MiB", goals.PIPE, "19.9", "not measured", "gone", "pip install it", "1 repetition in 2 s"):
         assert words in omni_out.stdout, words
@@ -170,7 +170,7 @@ def test_a_comparison_is_told_in_tables(omni: CliRunner) -> None:
 def test_rows_are_all_that_stands_in_the_json_file(omni: CliRunner, tmp_path: Path) -> None:
     """Subject, work, size, metric, value and unit, as in every bench."""
     file = tmp_path / "rows.json"
-    assert omni.invoke(cli.app, ["bench", "transport", "--quick", "--json", str(file)]).exit_code == 0
+    assert omni.invoke(app, ["bench", "transport", "--quick", "--json", str(file)]).exit_code == 0
     rows = json.loads(file.read_text())
     assert [set(row) for row in rows] == [{"subject", "work", "size_bytes", "metric", "value", "unit"}] * len(rows)
     assert len(rows) == len(a_comparison().results.rows())

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from omni_ipc import cli, testbed
+from omni_ipc import testbed
+from omni_ipc.cli.app import app
 from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.workflows.bench import environments, explore, explore_goals, explore_plot, goals
 from omni_ipc.workflows.bench.contestants import CONTESTANTS, Contestant
@@ -185,7 +186,7 @@ def omni(monkeypatch: pytest.MonkeyPatch) -> CliRunner:
 def test_a_comparison_is_told_in_tables(omni: CliRunner, tmp_path: Path) -> None:
     """Who found what, who passed falsely, the goals, and what is missing with why; rows are all that JSON has."""
     file = tmp_path / "rows.json"
-    told = omni.invoke(cli.app, ["bench", "explore", "--kernels", str(ROOT), "--json", str(file)])
+    told = omni.invoke(app, ["bench", "explore", "--kernels", str(ROOT), "--json", str(file)])
     assert told.exit_code == 0, told.output
     for words in ("passed falsely", "frontrun, DPOR", "kernels missed", "no 'omni-ipc[x]'", "1 repetition in 2 s"):
         assert words in told.stdout, words
@@ -194,7 +195,7 @@ def test_a_comparison_is_told_in_tables(omni: CliRunner, tmp_path: Path) -> None
 
 def test_without_kernels_there_is_nothing_to_compare(omni: CliRunner, tmp_path: Path) -> None:
     """The package has none; a checkout has."""
-    told = omni.invoke(cli.app, ["bench", "explore", "--kernels", str(tmp_path)])
+    told = omni.invoke(app, ["bench", "explore", "--kernels", str(tmp_path)])
     assert told.exit_code == 2
 
 

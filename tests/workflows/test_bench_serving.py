@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from omni_ipc import cli
+from omni_ipc.cli.app import app
 from omni_ipc.errors import PeerClosed, Timeout
 from omni_ipc.scenarios.legacy.fresh_segments import COPIES, SegmentQueue
 from omni_ipc.workflows.bench import serving, serving_tables
@@ -63,7 +63,7 @@ def test_a_comparison_is_told_in_tables_and_in_rows(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(serving, "compare", lambda *_, **__: a_comparison())
     monkeypatch.setenv("COLUMNS", "160")
     file = tmp_path / "rows.json"
-    ended = CliRunner().invoke(cli.app, ["bench", "serving", "--quick", "--json", str(file)])
+    ended = CliRunner().invoke(app, ["bench", "serving", "--quick", "--json", str(file)])
     assert ended.exit_code == 0
     for words in (
         "outputs of 1.5 MiB",
