@@ -11,15 +11,14 @@ import contextlib
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from omni_ipc.workflows.bench import measures
+from omni_ipc.workflows.bench.answering import answer_commands, described
 from omni_ipc.workflows.bench.measures import Found, Measure, Taken
-from omni_ipc.workflows.bench.priority import come_first
 from omni_ipc.workflows.bench.subject import Alone, Case, Subject, load
 
 _STDIN = 0
@@ -37,22 +36,7 @@ class Command(msgspec.Struct, frozen=True):
 
 def main() -> None:
     """Answer commands until there are no more."""
-    come_first()
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what libraries print is no answer
-    try:
-        subject = load(sys.argv[1])
-    except ImportError as error:
-        _answer(answers, Found(reason=str(error)))
-        return
-    _answer(answers, Found())
-    for line in sys.stdin:
-        command = msgspec.json.decode(line, type=Command)
-        try:
-            found = _carry_out(command, subject)
-        except Exception as error:
-            found = Found(reason=_described(error))
-        _answer(answers, found)
+    answer_commands(load, Command, _carry_out)
 
 
 def _carry_out(command: Command, kind: Callable[[Case], Subject | Alone]) -> Found:
@@ -78,7 +62,7 @@ def _child(role: Callable[[], Found], cores: Sequence[int]) -> Iterator[int]:
             os.sched_setaffinity(0, cores)
             found = role()
         except BaseException as error:
-            found = Found(reason=_described(error))
+            found = Found(reason=described(error))
         os.write(write, msgspec.json.encode(found))
         os._exit(0)
     os.close(write)
@@ -104,14 +88,6 @@ def _gather(results: list[int], deadline: float) -> Found:
             if found[result].reason:
                 return found[result]
     return found[results[0]]
-
-
-def _described(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def _answer(fd: int, found: Found) -> None:
-    os.write(fd, msgspec.json.encode(found) + b"\n")
 
 
 if __name__ == "__main__":

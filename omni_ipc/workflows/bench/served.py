@@ -9,21 +9,19 @@ from __future__ import annotations
 import contextlib
 import enum
 import functools
-import os
 import statistics
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from omni_ipc.errors import InternalError, UsageError
+from omni_ipc.errors import InternalError
 from omni_ipc.pipelines.synthetic import expected
 from omni_ipc.serving.core import EngineCore
 from omni_ipc.serving.requests import Request
+from omni_ipc.workflows.bench.answering import answer_commands
 from omni_ipc.workflows.bench.measures import Found
-from omni_ipc.workflows.bench.priority import come_first
 from omni_ipc.workflows.bench.server import CONFIG, RT, Case, Server, load
 
 _FEWEST = 2
@@ -48,22 +46,7 @@ class Command(msgspec.Struct, frozen=True):
 
 def main() -> None:
     """Answer commands until there are no more."""
-    come_first()
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what libraries print is no answer
-    try:
-        kind = load(sys.argv[1])
-    except UsageError as error:
-        os.write(answers, msgspec.json.encode(Found(reason=str(error))) + b"\n")
-        return
-    os.write(answers, msgspec.json.encode(Found()) + b"\n")
-    for line in sys.stdin:
-        command = msgspec.json.decode(line, type=Command)
-        try:
-            found = carry_out(command, kind)
-        except Exception as error:
-            found = Found(reason=f"{type(error).__name__}: {error}")
-        os.write(answers, msgspec.json.encode(found) + b"\n")
+    answer_commands(load, Command, carry_out)
 
 
 def carry_out(command: Command, kind: Callable[[Case], Server]) -> Found:
