@@ -49,6 +49,9 @@ class AnsweringWorker:
     def close(self) -> None:
         """Say that nothing more will come."""
 
+    def stopped(self, rank: int) -> None:
+        """Tasks are not stopped by signals."""
+
     def death(self, rank: int) -> None:
         """Tell that it lives."""
 

@@ -27,6 +27,9 @@ class TaskLink:
         self._ended = False
         self._task = rt.spawn(self._run, worker, name="worker.main")
 
+    def stopped(self, rank: int) -> None:
+        """Tasks are not stopped by signals."""
+
     def death(self, rank: int) -> PeerDied | None:
         """Tell that it was killed, if it ended in the middle of its work."""
         if self._ended or self._task.is_alive():

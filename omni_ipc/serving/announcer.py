@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from omni_ipc.device.api import Device, DeviceEvent
-from omni_ipc.errors import Full, InternalError, PeerError, UsageError
+from omni_ipc.errors import Full, InternalError, PeerError
 from omni_ipc.seam.api import Queue, Runtime
 from omni_ipc.serving.in_flight import InFlight
 from omni_ipc.serving.links import Sender
@@ -117,11 +117,13 @@ def send_fit(
     """Send the outputs of a batch; those that cannot travel fail alone.
 
     Raises:
-        UsageError: the only one cannot travel, or all of them together.
+        Exception: the only one cannot travel, or all of them together; what it says of itself.
     """
     try:
         send(payload, errors)
-    except UsageError:
+    except (Full, PeerError):
+        raise
+    except Exception:
         unfit = _set_aside(payload, job)
         if not unfit or len(payload) == 1:
             raise
@@ -134,7 +136,7 @@ def _set_aside(payload: list[Any], job: Execute) -> dict[int, RemoteError]:
     for place, (value, request) in enumerate(zip(payload, job.requests, strict=True)):
         try:
             split(value, f"the output of request '{request.id}'")
-        except UsageError as error:
+        except Exception as error:  # of an attribute of the user's class, too
             errors[place] = RemoteError.from_exception(error)
             payload[place] = None
     return errors

@@ -33,7 +33,8 @@ class Caller:
         self._config = config
         self._pumping = pumping
         self._sending = rt.lock()  # the request lane has one writer at a time
-        self._stopped = False  # guarded by _sending
+        self._stopping = False  # one store; whoever gets the lock behind it sends nothing
+        self._told = False  # guarded by _sending
         self._rpcs = itertools.count(1)
 
     def ask(
@@ -66,11 +67,12 @@ class Caller:
 
     def stop(self) -> bool:
         """Tell the workers to stop, once; False if that could not be done in time. No call is sent from then on."""
+        self._stopping = True
         if not self._sending.acquire(timeout=self._config.shutdown_timeout_s):
             return False
         try:
-            if not self._stopped:
-                self._stopped = True
+            if not self._told:
+                self._told = True
                 with self._rt.region("Executor.Stop"), contextlib.suppress(PeerError):  # nobody is left to be told
                     self._link.requests.send(Stop())
                     self._link.requests.close()
@@ -80,10 +82,17 @@ class Caller:
             self._sending.release()
         return True
 
+    def await_senders(self, timeout_s: float) -> bool:
+        """Wait, behind `stop`, until nobody sends; tells whether that was so in time."""
+        if not self._sending.acquire(timeout=timeout_s):
+            return False
+        self._sending.release()
+        return True
+
     def _send(self, rpc: int, command: Command, payload: Any) -> None:
         try:
             with self._rt.region("Dispatcher.Send", self._sending, rpc=rpc):
-                if self._stopped:
+                if self._stopping:
                     raise ShutdownError("The engine is shutting down, and takes no more calls. Start a new one.")
                 self._link.requests.send(command, payload)
         except BaseException:

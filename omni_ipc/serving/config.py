@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-import math
+from typing import cast
 
 import msgspec
 
 from omni_ipc.errors import UsageError
+
+LONGEST_S = 1_000_000.0
+"""Eleven days. What waits in the operating system's words overflows at 24 days, or at 292 years."""
+
+
+def require_time(name: str, seconds: object) -> None:
+    """Let nothing be waited for that long.
+
+    Raises:
+        UsageError: it is no time, or one that cannot be waited.
+    """
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not (number and 0 < cast("float", seconds) <= LONGEST_S):
+        raise UsageError(
+            f"{name}={seconds!r} is no usable time. Give a finite number of seconds above 0, {LONGEST_S:,.0f} at most."
+        )
 
 
 class ServingConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +52,10 @@ class ServingConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if name.endswith("_s") and not (math.isfinite(value) and value > 0):
-                raise UsageError(f"{name}={value} is no usable time. Give a finite number of seconds above 0.")
+            if name.endswith("_s"):
+                require_time(name, getattr(self, name))
+        if not isinstance(self.step_execution, bool):
+            raise UsageError(f"step_execution={self.step_execution!r} is neither True nor False. Give one of them.")
         if self.drain_timeout_s >= self.output_timeout_s:
             raise UsageError(
                 f"drain_timeout_s={self.drain_timeout_s:g} is not below output_timeout_s={self.output_timeout_s:g}: "

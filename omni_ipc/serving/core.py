@@ -21,7 +21,7 @@ from omni_ipc.seam.futures import fail, resolve
 from omni_ipc.serving.dispatcher import Computing, Dispatcher, StepDispatcher
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.output_streams import OutputStreams
-from omni_ipc.serving.requests import Request
+from omni_ipc.serving.requests import Request, admissible
 from omni_ipc.serving.results import RequestOutput
 from omni_ipc.serving.scheduler import Outputs, Scheduler
 from omni_ipc.serving.statistics import Statistics
@@ -92,13 +92,14 @@ class EngineCore:
             Where its output comes; whoever lets it go has given the output up.
 
         Raises:
+            UsageError: it is no request, or holds what cannot travel.
             Full: too many requests wait.
             ShutdownError: the engine is shutting down.
             PeerError: a worker has died, or failed.
         """
         return self._parts.stream(
             rt=self._rt,
-            admission=self._scheduler.admit(request),
+            admission=self._scheduler.admit(admissible(request)),
             scheduler=self._scheduler,
             outputs=self._executor,
             timeout=self._timeout,
@@ -170,13 +171,16 @@ class EngineCore:
         return self._scheduler.statistics()
 
     def shutdown(self) -> bool:
-        """End the engine, within about twice ``shutdown_timeout_s``; idempotent.
+        """End the engine, within about three times ``shutdown_timeout_s``; idempotent.
 
         What is computed stays with its stream, and can still be taken; what is not ends with `ShutdownError`.
 
         Returns:
             Whether the workers said goodbye.
         """
+        return self._shut_down()
+
+    def _shut_down(self) -> bool:
         self._scheduler.close(ShutdownError("The engine is shutting down. Start a new one for further work."))
         with self._stopping:
             if self._goodbye is None:
@@ -191,13 +195,17 @@ class EngineCore:
 
     async def aclose(self) -> None:
         """Shut down, while the event loop goes on."""
+        await asyncio.wrap_future(cast("Any", self._begin_shutdown()))
+
+    def _begin_shutdown(self) -> Future[bool]:
+        """Shut down in a task of its own."""
         ended: Future[bool] = self._rt.future()
         self._rt.spawn(self._shut_down_into, ended, name="shutdown")
-        await asyncio.wrap_future(cast("Any", ended))
+        return ended
 
     def _shut_down_into(self, ended: Future[bool]) -> None:
         try:
-            resolve(ended, self.shutdown())
+            resolve(ended, self._shut_down())
         except BaseException as error:
             fail(ended, error)
 

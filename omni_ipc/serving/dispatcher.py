@@ -79,19 +79,29 @@ class Dispatcher:
         try:
             running: Sequence[Admission] = ()
             while (batch := self._scheduler.next_batch(running, look_s=self._look_s)) is not None:
-                running = self._compute(batch)
+                running = self._attempt(batch)
             reason = ShutdownError("The engine shut down before the request was computed. Start a new one for it.")
         finally:
             self._scheduler.close(reason)
             self._scheduler.abandon(reason)
 
+    def _attempt(self, batch: Sequence[Admission]) -> Sequence[Admission]:
+        """Compute a batch; whatever goes wrong with it, goes wrong for it alone."""
+        try:
+            return self._compute(batch)
+        except OmniError as error:
+            wrong = error
+        except Exception as error:
+            wrong = InternalError(
+                f"A batch could not be dispatched: {error!r}. Please report it, unless memory is full."
+            )
+            wrong.__cause__ = error
+        self._scheduler.settle([(admission, wrong) for admission in batch])
+        return ()
+
     def _compute(self, batch: Sequence[Admission]) -> Sequence[Admission]:
         """Compute a batch, and give those of its requests that go on in the next one."""
-        try:
-            done = self._executor.execute([admission.request for admission in batch])
-        except OmniError as error:
-            self._scheduler.settle([(admission, error) for admission in batch])
-            return ()
+        done = self._executor.execute([admission.request for admission in batch])
         computed = [Computed(output, None, done.execution_s, dict(done.stages)) for output in done.outputs]
         self._scheduler.settle(list(zip(batch, computed, strict=True)), batch_s=done.execution_s)
         return ()
@@ -105,11 +115,7 @@ class StepDispatcher(Dispatcher):
         self._spent: dict[int, _Spent] = {}  # by number, of the requests that go on
 
     def _compute(self, batch: Sequence[Admission]) -> Sequence[Admission]:
-        try:
-            done = self._executor.step([self._request(admission) for admission in batch])
-        except OmniError as error:
-            self._scheduler.settle([(admission, error) for admission in batch])
-            return ()
+        done = self._executor.step([self._request(admission) for admission in batch])
         self._spent = {each.number: self._spent.get(each.number, _Spent()).plus(done) for each in batch}
         ended = [
             (admission, value if isinstance(value, OmniError) else self._spent[admission.number].computed(value))

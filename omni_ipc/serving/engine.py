@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from typing import Any
 
 import msgspec
 
 from omni_ipc.errors import OmniError, UsageError
-from omni_ipc.seam.api import Runtime
+from omni_ipc.seam.api import Event, Runtime
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.core import EngineCore
 from omni_ipc.serving.engine_config import EngineConfig
@@ -22,11 +23,15 @@ from omni_ipc.serving.factory import load
 from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.monitor import Monitor
 from omni_ipc.serving.outputs import OutputTable
+from omni_ipc.serving.requests import Request
 from omni_ipc.serving.spec import WorkerSpec
+from omni_ipc.serving.streams import OutputStream
 from omni_ipc.transport.geometry import SlotClass
 from omni_ipc.transport.guests import Outlet
 
 _LOGGER = logging.getLogger(__name__)
+
+_PATIENCE = 6  # times shutdown_timeout_s: three for the shutdown itself, and as much for what is killed then
 
 
 class PipelineSpec(msgspec.Struct, frozen=True):
@@ -63,6 +68,7 @@ class Engine(EngineCore):
         rt: Runtime | None = None,
     ) -> None:
         rt = rt or NativeRuntime()
+        self._process = os.getpid()
         spec = pipeline if isinstance(pipeline, PipelineSpec) else PipelineSpec(pipeline)
         load(spec.path)
         with contextlib.ExitStack() as undo:
@@ -76,11 +82,40 @@ class Engine(EngineCore):
             slots = [SlotClass(*each) for each in config.output_slots]
             self._workers = hosts.open(rt, _worker_spec(config, spec), slab_classes=slots)
             undo.callback(self._workers.kill)
-            executor = Executor(rt=rt, link=self._workers, table=OutputTable(rt=rt), config=config)
+            executor = self._calls = Executor(rt=rt, link=self._workers, table=OutputTable(rt=rt), config=config)
             super().__init__(rt=rt, executor=executor, config=config)
             self._monitor = Monitor(rt=rt, look=executor.look, every_s=config.poll_s)
             self._monitor.start()
             self._processes = undo.pop_all()
+
+    def submit(self, request: Request) -> OutputStream:
+        self._require_own_process()
+        return super().submit(request)
+
+    def call(self, method: str, /, *, timeout_s: float | None = None, **arguments: Any) -> list[Any]:
+        self._require_own_process()
+        return super().call(method, timeout_s=timeout_s, **arguments)
+
+    def check_health(self) -> None:
+        self._require_own_process()
+        super().check_health()
+
+    def shutdown(self) -> bool:
+        """See `EngineCore.shutdown`. In a process that was forked off, it does nothing.
+
+        It is done by a task of its own, which goes on if this call is interrupted: by Ctrl-C, or by a signal handler
+        that calls it, too.
+        """
+        if os.getpid() != self._process:
+            return False
+        try:
+            ended = self._begin_shutdown()
+        except RuntimeError:  # the interpreter is ending, and starts no more threads
+            return self._shut_down()
+        try:
+            return ended.result(_PATIENCE * self._config.shutdown_timeout_s)
+        except TimeoutError:  # a signal handler has interrupted what the shutdown waits for
+            return False
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -94,16 +129,38 @@ class Engine(EngineCore):
 
     def _stop(self) -> bool:
         """Stop the workers; those that do not end by themselves are killed."""
+        over = self._rt.event()
+        self._rt.spawn(self._kill_unless, over, name="shutdown deadline")
         with self._processes:
-            self._monitor.stop(self._config.shutdown_timeout_s)
-            goodbye = super()._stop()
-            if goodbye:
-                try:
-                    self._workers.join()
-                except OmniError as error:  # what it failed with was told to whoever had asked for it
-                    _LOGGER.warning("A worker did not end in good order: %s", error)
-                    goodbye = False
+            try:
+                self._monitor.stop(self._config.shutdown_timeout_s)
+                goodbye = super()._stop() and self._join()
+            finally:
+                over.set()
+            if not goodbye:
+                self._workers.kill_processes()
+                self._calls.await_senders(self._config.shutdown_timeout_s)
             return goodbye
+
+    def _kill_unless(self, over: Event) -> None:
+        """Kill the workers if a shutdown takes too long: whatever it waits for, it is something of theirs."""
+        if not over.wait(3 * self._config.shutdown_timeout_s):
+            self._workers.kill_processes()
+
+    def _join(self) -> bool:
+        try:
+            self._workers.join()
+        except OmniError as error:  # what it failed with was told to whoever had asked for it
+            _LOGGER.warning("A worker did not end in good order: %s", error)
+            return False
+        return True
+
+    def _require_own_process(self) -> None:
+        if os.getpid() != self._process:
+            raise UsageError(
+                f"This engine is of process {self._process}, and this one, {os.getpid()}, was forked off it: nothing "
+                "of the engine runs here. Start one in each process, after the fork."
+            )
 
 
 def _worker_spec(config: EngineConfig, pipeline: PipelineSpec) -> WorkerSpec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omni_ipc.errors import UsageError
 from omni_ipc.serving.config import ServingConfig
-from omni_ipc.transport.geometry import DEFAULT_CLASSES
+from omni_ipc.transport.geometry import DEFAULT_CLASSES, Geometry, SlotClass
 
 
 class EngineConfig(ServingConfig, frozen=True, kw_only=True):
@@ -31,5 +31,17 @@ class EngineConfig(ServingConfig, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("workers", "max_batch", "max_waiting"):
-            if (value := getattr(self, name)) < 1:
+            value = getattr(self, name)
+            if type(value) is not int:
+                raise UsageError(f"{name}={value!r} is no whole number. Give 1 or more.")
+            if value < 1:
                 raise UsageError(f"{name}={value} lets no request through. Give 1 or more.")
+        device: object = self.device
+        if not isinstance(device, str) or not device:
+            raise UsageError(f"device={self.device!r} names no device. Give 'cpu', 'cuda:{{rank}}' or 'xpu:{{rank}}'.")
+        try:
+            Geometry([SlotClass(*each) for each in self.output_slots])
+        except (TypeError, UsageError) as error:
+            raise UsageError(
+                f"output_slots={self.output_slots!r} cannot be had: {error} Give pairs, (bytes, slots)."
+            ) from None

@@ -15,11 +15,11 @@ from omni_ipc.errors import OmniError, PeerClosed, ShutdownError, Timeout
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.serving.caller import Caller
 from omni_ipc.serving.computed import Computed, Executed, Stepped, errors_of, slowest, with_errors
-from omni_ipc.serving.config import ServingConfig
+from omni_ipc.serving.config import ServingConfig, require_time
 from omni_ipc.serving.health import Health, OnFailure
 from omni_ipc.serving.ids import Minted
 from omni_ipc.serving.links import WorkerLink
-from omni_ipc.serving.messages import Call, Execute
+from omni_ipc.serving.messages import Call, Execute, callable_as
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.pending import Pending, Tally
 from omni_ipc.serving.pump import ResultPump
@@ -167,10 +167,14 @@ class Executor:
         Raises:
             PeerFailed: it raised; tells at which ranks.
             Timeout: not every rank has answered in time.
+            UsageError: the arguments cannot travel.
             OmniError: a worker died, or the engine is shutting down.
         """
+        call = callable_as(Call(0, self._epoch, method, arguments))
+        if timeout_s is not None:
+            require_time("timeout_s", timeout_s)
         return self._caller.ask(
-            lambda rpc: Call(rpc, self._epoch, method, arguments), f" of {method}()", timeout_s=timeout_s
+            lambda rpc: msgspec.structs.replace(call, rpc=rpc), f" of {method}()", timeout_s=timeout_s
         )
 
     def describe(self) -> Pending:
@@ -199,6 +203,9 @@ class Executor:
             if wrong is not None:
                 raise wrong.with_traceback(None)
         self._pumping.check()
+        for rank in range(self._link.ranks):
+            if (stopped := self._link.stopped(rank)) is not None:
+                raise stopped
         for rank, rpc in self._table.overdue().items():
             raise Timeout(
                 f"The worker of rank {rank} is stuck: it has not answered call {rpc} in time, and has said nothing "
@@ -232,6 +239,10 @@ class Executor:
         self._pumping.finish(self._config.shutdown_timeout_s)
         self._table.close(over)
         return self._goodbye
+
+    def await_senders(self, timeout_s: float) -> bool:
+        """Wait, behind a shutdown, until nobody uses the request lanes any more, and they can be given back."""
+        return self._caller.await_senders(timeout_s)
 
     def _end(self, reason: OmniError) -> None:
         """Leave nothing pending; what is no shutdown is a failure."""

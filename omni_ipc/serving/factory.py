@@ -11,6 +11,7 @@ from typing import Any
 from omni_ipc.device.api import Device, open_device
 from omni_ipc.errors import UsageError
 from omni_ipc.seam.api import Runtime
+from omni_ipc.serving.forks import staying
 from omni_ipc.serving.messages import Command
 from omni_ipc.serving.spec import ENGINE_SLAB, SEND_TIMEOUT_S, SLAB, WorkerSpec
 from omni_ipc.serving.worker import Worker
@@ -29,13 +30,22 @@ def load(path: str) -> Any:
     """Import "package.module:Class".
 
     Raises:
-        UsageError: there is no such module or name in it.
+        UsageError: there is no such module or name in it, it raised, or what is there cannot be called.
     """
+    if not isinstance(path, str):
+        raise UsageError(f"{path!r:.200} cannot be sent to a worker. Give its import path: 'package.module:Class'.")
     module, _, name = path.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
+        found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"'{path}' cannot be imported: {error}. Give it as 'package.module:Class'.") from None
+        raise UsageError(f"'{path}' cannot be imported: {error}. Give it as 'package.module:Class'.") from error
+    except (Exception, SystemExit) as error:  # whatever the module does
+        raise UsageError(
+            f"'{path}' cannot be imported: its module raised {type(error).__name__}: {error}. Mend the module."
+        ) from error
+    if not callable(found):
+        raise UsageError(f"'{path}' is a {type(found).__name__}, which makes nothing. Name a class or a function.")
+    return found
 
 
 def make(path: str, options: Mapping[str, Any], offers: Mapping[str, Any]) -> Any:
@@ -46,7 +56,7 @@ def make(path: str, options: Mapping[str, Any], offers: Mapping[str, Any]) -> An
     """
     factory = load(path)
     wanted = inspect.signature(factory).parameters if offers else {}
-    return factory(**{name: offer for name, offer in offers.items() if name in wanted} | dict(options))
+    return staying(factory)(**{name: offer for name, offer in offers.items() if name in wanted} | dict(options))
 
 
 def make_runtime(spec: WorkerSpec, descriptors: Sequence[int]) -> Runtime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -31,6 +32,8 @@ class HostGroup:
             raise UsageError(f"{ranks} workers cannot compute anything. Give ranks=1 or more.")
         self._timeout_s = timeout_s
         self._hosts: list[WorkerHost] = []
+        self._workers: weakref.ref[HostedWorkers] | None = None  # the last ones; they hold memory
+        self._stopped = False
         with contextlib.ExitStack() as undo:
             for _ in range(ranks):
                 self._hosts.append(undo.enter_context(WorkerHost(timeout_s=timeout_s)))
@@ -69,9 +72,11 @@ class HostGroup:
             slab_classes: of the slab that each worker's outputs come in.
 
         Raises:
+            UsageError: they serve another engine, which was not shut down; or were stopped.
             PeerFailed: a worker could not be built; the others are ended.
             PeerDied, Timeout: likewise.
         """
+        self._require_unused()
         self._replace()
         with contextlib.ExitStack() as undo:
             lanes = Lanes(rt, ranks=len(self._hosts), ring_bytes=ring_bytes, slab_classes=slab_classes)
@@ -84,14 +89,27 @@ class HostGroup:
             for host in self._hosts:
                 host.await_answer(Opened)
             undo.pop_all()
-            return HostedWorkers(self._hosts, lanes)
+            workers = HostedWorkers(self._hosts, lanes)
+            self._workers = weakref.ref(workers)
+            return workers
 
     def stop(self, *, grace_s: float = 2.0) -> None:
         """End the processes: all at once if they are idle, and those that are not are killed; idempotent."""
+        self._stopped = True
         for host in self._hosts:
             host.let_go()
         for host in self._hosts:
             host.stop(grace_s=grace_s)
+
+    def _require_unused(self) -> None:
+        if self._stopped:
+            raise UsageError("These hosts were stopped. Open workers before, or make a new HostGroup.")
+        workers = self._workers() if self._workers is not None else None
+        if workers is not None and not workers.over:
+            raise UsageError(
+                f"The processes {', '.join(map(str, self.pids))} serve another engine. Shut that one down first, or "
+                "give each its own HostGroup."
+            )
 
     def _replace(self) -> None:
         """Start anew what cannot take a worker."""

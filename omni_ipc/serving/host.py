@@ -18,15 +18,14 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Sequence
 from types import TracebackType
 
-import msgspec
-
-from omni_ipc.errors import InternalError, PeerDied, PeerFailed, Timeout
+from omni_ipc.errors import EnvironmentMissing, InternalError, PeerDied, PeerFailed, Timeout, UsageError
 from omni_ipc.seam.api import Runtime
+from omni_ipc.serving.config import LONGEST_S
 from omni_ipc.serving.lanes import Lanes
+from omni_ipc.serving.process import start_process
 from omni_ipc.serving.spec import MESSAGE_BYTES, Answer, Opened, Refused, WorkerSpec
 from omni_ipc.serving.workers import HostedWorkers
 from omni_ipc.transport import wire
@@ -43,18 +42,15 @@ class WorkerHost:
     """
 
     def __init__(self, *, timeout_s: float = 60.0) -> None:
-        self._timeout_s = timeout_s
+        self._timeout_s = min(timeout_s, LONGEST_S)
         self._serving = False  # a worker that has not ended
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._control.settimeout(timeout_s)
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "omni_ipc.serving.hosted", str(theirs.fileno()), str(os.getpid())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is the engine's business; it then stops its hosts
-            )
-        self._pidfd = os.pidfd_open(self._process.pid)
+        try:
+            self._control, self._process, self._pidfd = start_process(self._timeout_s)
+        except OSError as error:
+            raise EnvironmentMissing(
+                f"A worker process cannot be started: {error.strerror}.",
+                "Free memory, processes or descriptors: see `free -m` and `ulimit -a`.",
+            ) from None
 
     def __enter__(self) -> WorkerHost:
         return self
@@ -113,11 +109,18 @@ class WorkerHost:
 
         Raises:
             PeerDied: the process died.
+            UsageError: the options cannot travel, or are too large.
         """
+        data = wire.encode(spec)
+        if len(data) > MESSAGE_BYTES:
+            raise UsageError(
+                f"The options of pipeline '{spec.pipeline}' take {len(data):,} bytes, and {MESSAGE_BYTES:,} is the "
+                "most that a worker is started with. Give the path of a file instead, or send it by a call."
+            )
         with connection or contextlib.nullcontext():
             fds = [*descriptors, *([connection.fileno()] if connection else [])]
             try:
-                socket.send_fds(self._control, [msgspec.json.encode(spec)], fds)
+                socket.send_fds(self._control, [data], fds)
             except OSError:
                 raise self._await_death() from None
         self._serving = True
@@ -131,6 +134,19 @@ class WorkerHost:
             return None
         how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
         return PeerDied(f"The worker process {self.pid}", how)
+
+    def stopped(self) -> PeerFailed | None:
+        """Tell whether the process lives, and was stopped by a signal."""
+        try:
+            found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:  # reaped
+            return None
+        if found is None:
+            return None
+        return PeerFailed(
+            f"The worker process {self.pid} was stopped by {signal.Signals(found.si_status).name}, and does nothing. "
+            f"Let it go on: kill -CONT {self.pid}."
+        )
 
     def _has_ended(self) -> bool:
         """Tell whether the process has ended, without reaping it."""

@@ -9,11 +9,9 @@ import contextlib
 import os
 import socket
 import sys
+import traceback
 from collections.abc import Sequence
 
-import msgspec
-
-from omni_ipc.errors import FormatError
 from omni_ipc.seam.api import Future
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.factory import make_device, make_runtime, make_worker
@@ -91,16 +89,14 @@ def _run_into(ending: Future[None], worker: Worker) -> None:
     try:
         worker.run()
     except BaseException as error:
+        traceback.print_exception(error)  # the engine asks for the reason only when it shuts down
         ending.set_exception(error)
     else:
         ending.set_result(None)
 
 
 def _decode(data: bytes) -> WorkerSpec:
-    try:
-        return msgspec.json.decode(data, type=WorkerSpec)
-    except msgspec.ValidationError as error:
-        raise FormatError(f"The worker's spec is malformed: {error}. Do both sides run the same omni_ipc?") from None
+    return wire.decode(data, WorkerSpec)
 
 
 def _answer(control: socket.socket, answer: Answer) -> None:

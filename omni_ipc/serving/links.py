@@ -75,6 +75,9 @@ class WorkerLink(Protocol):
     def death(self, rank: int, /) -> OmniError | None:
         """Tell how a worker's process ended, if it did: its exit status, or the name of the signal."""
 
+    def stopped(self, rank: int, /) -> OmniError | None:
+        """Tell whether a worker's process lives, and was stopped by a signal, so that it does nothing."""
+
     def join(self) -> None:
         """Wait until every worker has ended, after Stop.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from omni_ipc.errors import UsageError
+from omni_ipc.serving.forks import staying
 from omni_ipc.serving.pipeline import Pipeline, Sleeping
 
 LEVELS = (1, 2)
@@ -75,7 +76,7 @@ class MemoryState:
             )
         self._drain(what)
         try:
-            change(self._pipeline)
+            staying(change)(self._pipeline)
         except BaseException as error:
             self._broken = f"{what} failed half-way ({type(error).__name__}: {error})"
             raise

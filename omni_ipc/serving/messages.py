@@ -14,7 +14,9 @@ from typing import Any
 
 import msgspec
 
+from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.serving.requests import Request
+from omni_ipc.transport import wire
 from omni_ipc.transport.wire import RemoteError
 
 
@@ -42,6 +44,21 @@ class Call(msgspec.Struct, frozen=True, tag=True):
     epoch: int
     method: str
     arguments: dict[str, Any] = {}
+
+
+def callable_as(call: Call) -> Call:
+    """See that workers will understand a call, and give it as they will.
+
+    Raises:
+        UsageError: they will not.
+    """
+    try:
+        return wire.decode(wire.encode(call), Call)
+    except (UsageError, FormatError) as error:
+        raise UsageError(
+            f"{call.method}() cannot be called so: {error} Give the method's name, and plain arguments: texts, numbers "
+            "of 64 bits, bytes, lists, dicts."
+        ) from None
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True):

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.serving.forks import staying
 from omni_ipc.serving.requests import Request
 
 
@@ -94,7 +95,7 @@ class Methods:
         method: Callable[[Sequence[Request]], Any] | None = getattr(self._pipeline, name, None)
         if method is None:
             raise UsageError(f"{self._name} has no method {name}(batch). Write it, or execute in the other mode.")
-        return method
+        return staying(method)
 
     def call(self, name: str) -> Callable[..., Any]:
         """Give a declared method.
@@ -105,7 +106,7 @@ class Methods:
         if name not in self.calls:
             raise UnknownName("callable method", name, {*self.calls, "sleep", "wake"})
         method: Callable[..., Any] = getattr(self._pipeline, name)
-        return method
+        return staying(method)
 
     def stage_durations_s(self) -> dict[str, float]:
         """Give what the pipeline tells of its stages; none if it tells nothing."""

@@ -1,6 +1,7 @@
 """Requests: what a client asks of the model. Their input arrays travel beside the message, as outputs do.
 
-Request(id, prompt, options, inputs) ── detach ──► requests without inputs  ┐
+Request(id, prompt, options, inputs) ── admissible ──► a copy that the workers will understand, or a refusal
+                                     ── detach ──► requests without inputs  ┐
                                                    a payload of the inputs ┴─► one message ── attach ──► Request
 """
 
@@ -11,7 +12,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from omni_ipc.errors import FormatError
+from omni_ipc import trees
+from omni_ipc.errors import FormatError, UsageError
+from omni_ipc.transport import wire
+from omni_ipc.transport.packing import split
 
 Option: TypeAlias = bool | int | float | str | None
 
@@ -30,6 +34,33 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     prompt: str = ""
     options: dict[str, Option] = {}
     inputs: Any = None
+
+
+_DECODER = msgspec.msgpack.Decoder(Request)
+
+
+def admissible(request: Request) -> Request:
+    """See that a request can be sent, before it is in a batch with others, which would fail with it.
+
+    Returns:
+        A copy: options and containers that nobody changes any more, and the same arrays.
+
+    Raises:
+        UsageError: it is no request, or something in it cannot travel.
+    """
+    if not isinstance(request, Request):
+        raise UsageError(f"A {type(request).__qualname__} is no request. Give a serving.requests.Request.")
+    try:
+        copy = _DECODER.decode(wire.encode(msgspec.structs.replace(request, inputs=None)))
+    except (UsageError, msgspec.DecodeError) as error:
+        raise UsageError(
+            f"Request {request.id!r:.80} cannot be sent: {error} Give texts for id and prompt, and options that are "
+            "texts, numbers of 64 bits, bool or None."
+        ) from None
+    if request.inputs is None:
+        return copy
+    split(request.inputs, f"inputs of request '{copy.id:.80}'")
+    return msgspec.structs.replace(copy, inputs=trees.mapped(lambda leaf: leaf, request.inputs))
 
 
 def detach_inputs(requests: Sequence[Request]) -> tuple[tuple[Request, ...], list[Any] | None]:

@@ -48,7 +48,13 @@ def _as_list(returned: Any, method: str) -> list[Any]:
     ):
         what = "nothing" if returned is None else f"a {type(returned).__name__}"
         raise TypeError(f"{method}() returned {what}. Let it return a list: one output a request.")
-    return list(returned)
+    try:
+        return list(returned)
+    except Exception as error:
+        raise TypeError(
+            f"{method}() returned a {type(returned).__name__} that cannot be gone through ({error}). "
+            "Let it return a list: one output a request."
+        ) from error
 
 
 def _misfit(value: Any, request: Request, device: Device, method: str) -> BaseException | None:
@@ -59,6 +65,8 @@ def _misfit(value: Any, request: Request, device: Device, method: str) -> BaseEx
         elsewhere = {str(getattr(leaf, "device", "cpu")) for leaf in trees.leaves(value)} - {"cpu", device.name}
     except RecursionError:
         return ValueError(f"{method}() returned an output for request '{request.id}' that contains itself.")
+    except Exception as error:  # of an attribute of the user's class
+        return error
     if not elsewhere:
         return None
     return ValueError(

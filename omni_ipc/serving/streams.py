@@ -9,6 +9,7 @@ A stream asks for its output once its forward is done, and waits for it itself: 
 
 from __future__ import annotations
 
+import itertools
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -38,6 +39,7 @@ class OutputStream:
         self._scheduler = scheduler
         self._outputs = outputs
         self._timeout = timeout
+        self._takes = itertools.count()  # next() of it is atomic: of two threads that take, one is refused
         self._taken = False
         self._over = False  # nothing can be left of it
 
@@ -114,7 +116,7 @@ class OutputStream:
         self.close()
 
     def _take(self) -> Account[RequestOutput]:
-        if self._taken:
+        if next(self._takes):
             raise UsageError(
                 f"The output of request '{self.request_id}' was asked for before. Take it once, and share what you got."
             )

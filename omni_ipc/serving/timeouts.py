@@ -12,7 +12,7 @@ import os
 
 import msgspec
 
-from omni_ipc.serving.config import ServingConfig
+from omni_ipc.serving.config import LONGEST_S, ServingConfig
 
 VARIABLE = "OMNI_IPC_OUTPUT_TIMEOUT"
 
@@ -49,7 +49,7 @@ class OutputTimeout:
         if given is not None:
             seconds, fault = _read(given, self._config.drain_timeout_s)
             if fault is None:
-                return Limit(seconds, VARIABLE, given)
+                return Limit(min(seconds, LONGEST_S), VARIABLE, given)
             self._warn(given, fault)
         seconds = self._config.output_timeout_s
         return Limit(seconds, "output_timeout_s", f"{seconds:g}")

@@ -65,4 +65,5 @@ async def _settled(wait: Wait) -> None:
     try:
         await asyncio.wait((waiter,), timeout=wait.timeout_s)
     finally:
-        waiter.cancel()  # and if it is done, asyncio does not complain that nobody took its error
+        if not waiter.get_loop().is_closed():  # else nobody is left to be told
+            waiter.cancel()  # and if it is done, asyncio does not complain that nobody took its error

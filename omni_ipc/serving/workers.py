@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from omni_ipc.errors import PeerDied
+from omni_ipc.errors import PeerDied, PeerFailed
 from omni_ipc.serving.lanes import Lanes
 from omni_ipc.serving.spec import Ended
 from omni_ipc.transport.guests import Outlet
@@ -39,6 +39,15 @@ class HostedWorkers:
         hosts = self._hosts if rank is None else (self._hosts[rank],)
         return next((death for host in hosts if (death := host.death()) is not None), None)
 
+    def stopped(self, rank: int) -> PeerFailed | None:
+        """Tell whether the process of a rank was stopped by a signal."""
+        return self._hosts[rank].stopped()
+
+    @property
+    def over(self) -> bool:
+        """Tell whether their end was waited for, or brought about."""
+        return not self._open
+
     def outlet(self, rank: int = 0) -> Outlet:
         """Give what it takes to hand the outputs of a rank on to another process; see `Relay`."""
         return self._lanes.outlet(rank)
@@ -58,8 +67,12 @@ class HostedWorkers:
 
     def kill(self) -> None:
         """Kill the processes whose workers have not ended, and give back the memory of the lanes. Idempotent."""
-        hosts, self._open = self._open, ()
         with contextlib.closing(self._lanes):
-            for host in hosts:
-                if not host.free:
-                    host.stop(grace_s=0)
+            self.kill_processes()
+
+    def kill_processes(self) -> None:
+        """Kill them alone: whoever waits for them hears of it, and `kill` gives the memory back behind that."""
+        hosts, self._open = self._open, ()
+        for host in hosts:
+            if not host.free:
+                host.stop(grace_s=0)

@@ -120,6 +120,10 @@ def _from_torch(value: torch.Tensor, path: str) -> Source:
     if not dtypes.travels(dtype):
         raise _cannot(path, kind, "tensor.int_repr() and its scale, if it is quantised")
     nbytes = value.numel() * value.element_size()
+    if not _has_memory(value):
+        raise _cannot(
+            path, f"a {type(value).__name__} without memory for its {nbytes:,} bytes", "a tensor that has its elements"
+        )
     return Source(Framework.TORCH, dtype, tuple(value.shape), nbytes, _as_integers(value.detach()))
 
 
@@ -129,6 +133,14 @@ def _as_integers(value: torch.Tensor) -> torch.Tensor:
     if name is None or value.is_conj() or value.is_neg():
         return value
     return value.view(getattr(sys.modules["torch"], name))
+
+
+def _has_memory(value: torch.Tensor) -> bool:
+    """Tell whether all elements lie in the storage: it may have been resized, or be a stand-in."""
+    storage = value.untyped_storage()
+    last = value.storage_offset() + sum((n - 1) * step for n, step in zip(value.shape, value.stride(), strict=True))
+    reached = (last + 1) * value.element_size() if value.numel() else 0
+    return storage.device.type == "cpu" and reached <= storage.nbytes()
 
 
 def _is_plain(value: torch.Tensor) -> bool:
@@ -141,7 +153,8 @@ def _raw(array: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
     import torch
 
     raw: np.ndarray[Any, np.dtype[np.uint8]]
-    raw = array.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8).numpy()
+    flat = array.resolve_conj().resolve_neg().contiguous().reshape(-1)
+    raw = flat.as_strided(flat.shape, (1,)).view(torch.uint8).numpy()  # a single element may have any stride
     return raw
 
 

@@ -19,6 +19,7 @@ from omni_ipc.errors import EnvironmentMissing, FormatError, OmniError, UsageErr
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _BLOCK_BYTES = 512  # of st_blocks, whatever the file system
 _MADV_POPULATE_WRITE = 23
+_STANDARD = 2  # the highest number of a standard stream
 
 
 class Segment:
@@ -50,7 +51,7 @@ class Segment:
             raise UsageError(f"Segment '{name}' cannot have {nbytes} bytes. Give a size of 1 or more.")
         fd = -1
         try:
-            fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            fd = beyond_standard(os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING))
             os.ftruncate(fd, nbytes)
             os.posix_fallocate(fd, 0, nbytes if reserved is None else reserved)
             fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
@@ -114,6 +115,19 @@ class Segment:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def beyond_standard(fd: int) -> int:
+    """Move a descriptor off the numbers of standard input, output and error, which are free if those were closed.
+
+    Whatever prints there would print into it.
+    """
+    if fd > _STANDARD:
+        return fd
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _STANDARD + 1)
+    finally:
+        os.close(fd)
 
 
 def map_for_good(fd: int, name: str) -> memoryview:

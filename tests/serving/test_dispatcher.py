@@ -52,13 +52,30 @@ def test_a_forward_that_fails_fails_its_batch_alone() -> None:
     assert_settled(engine, executor)
 
 
+def test_a_fault_of_ours_costs_its_batch_and_no_more() -> None:
+    """Whatever is raised while a batch is sent, its requests are told, and the next ones are served."""
+    rt = NativeRuntime()
+    errors = [MemoryError("no room")]
+
+    def fail_once() -> None:
+        if errors:
+            raise errors.pop()
+
+    executor = TableExecutor(rt, computing=fail_once)
+    with engine_over(rt, executor) as engine:
+        with pytest.raises(InternalError, match=r"A batch could not be dispatched: MemoryError\('no room'\)"):
+            engine.generate(A)
+        assert engine.generate(B).value == "b"
+    assert_settled(engine, executor)
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_dispatcher_that_dies_takes_the_health_with_it() -> None:
     """A fault of ours: what is open fails at once, and what comes later is refused."""
     rt = NativeRuntime()
 
     def break_down() -> None:
-        raise ZeroDivisionError
+        raise GeneratorExit
 
     executor = TableExecutor(rt, computing=break_down)
     with engine_over(rt, executor) as engine:

@@ -54,6 +54,9 @@ class Played:
         self.deaths: dict[int, OmniError] = {}
         self._events = list(events)
 
+    def stopped(self, rank: int) -> None:
+        """Tasks are not stopped by signals."""
+
     def death(self, rank: int) -> OmniError | None:
         return self.deaths.get(rank)
 

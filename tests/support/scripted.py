@@ -30,6 +30,9 @@ class Scripted:
         self.requests = self._commands.writer()
         self._lanes = [self.results.writer() for _ in range(ranks)]
 
+    def stopped(self, rank: int) -> None:
+        """Tasks are not stopped by signals."""
+
     def death(self, rank: int) -> OmniError | None:
         return self.deaths.get(rank)
 

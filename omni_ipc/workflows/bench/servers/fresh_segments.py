@@ -56,6 +56,9 @@ class _Link:
         self.requests = requests
         self.results = results
 
+    def stopped(self, rank: int) -> None:
+        """It is not looked for."""
+
     def death(self, rank: int) -> OmniError | None:
         return None
 
