@@ -121,7 +121,7 @@ class Scheduler:
                     self._end(admission, what)
                 elif admission.outcome is None:
                     admission.output = what.output
-                    self._decide(admission, what)
+                    resolve(admission.computed, what)
                 elif what.output is not None:
                     self._outputs.drop(what.output)
 
@@ -197,22 +197,9 @@ class Scheduler:
             return
         admission.error = anew(error)  # which is kept, and never raised itself
         self._close_books(admission, Outcome.of(error))
-        self._decide(admission, admission.error)
+        fail(admission.computed, admission.error)
         if admission.output is not None:
             self._outputs.drop(admission.output)
-
-    def _decide(self, admission: Admission, what: Computed | OmniError) -> None:
-        """Settle what its consumer waits for, and leave what nobody has waited for in its place.
-
-        A future keeps its callbacks, and so a consumer whose event loop was closed meanwhile: it would never be deleted.
-        """
-        awaited, settled = admission.computed, self._rt.future()
-        for future in (settled, awaited):
-            if isinstance(what, OmniError):
-                fail(future, what)
-            else:
-                resolve(future, what)
-        admission.computed = settled
 
     def _close_books(self, admission: Admission, outcome: Outcome) -> None:
         admission.outcome = outcome

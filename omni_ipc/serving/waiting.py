@@ -61,9 +61,23 @@ async def follow(account: Account[T]) -> T:
 
 async def _settled(wait: Wait) -> None:
     """Await without taking the result: it may come at the moment at which the time is up, and is not lost then."""
-    waiter = asyncio.wrap_future(cast("Any", wait.future))
+    loop = asyncio.get_running_loop()
+    waiter = loop.create_future()
+    waiters = [waiter]  # a future keeps its callbacks for ever; they shall not keep a consumer whose loop was closed
+
+    def wake(_: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop was closed
+            loop.call_soon_threadsafe(_wake, waiters.pop())
+
+    wait.future.add_done_callback(wake)
     try:
         await asyncio.wait((waiter,), timeout=wait.timeout_s)
     finally:
-        if not waiter.get_loop().is_closed():  # else nobody is left to be told
-            waiter.cancel()  # and if it is done, asyncio does not complain that nobody took its error
+        wait.future.cancel()
+        if not loop.is_closed():  # else nobody is left to be told
+            waiter.cancel()
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omni_ipc.errors import Inconclusive
@@ -28,8 +29,16 @@ def describe_error(task: Task, error: BaseException) -> Failure:
         message=say_error(error) + _claim(error, shown),
         task=task.name,
         where=locate_error(error.__traceback__),
-        details=tuple(line.rstrip() for line in traceback.format_list(shown)),
+        details=tuple(line.rstrip() for line in traceback.format_list(map(_from_here, shown))),
     )
+
+
+def _from_here(frame: traceback.FrameSummary) -> traceback.FrameSummary:
+    """Name a frame's file as seen from the working folder, if it lies below: a saved trace goes to other machines."""
+    file, here = Path(frame.filename), Path.cwd()
+    if file.is_relative_to(here):
+        frame.filename = str(file.relative_to(here))
+    return frame
 
 
 def _claim(error: BaseException, frames: Sequence[traceback.FrameSummary]) -> str:
