@@ -128,6 +128,27 @@ class _Interrupted(TableExecutor):
         return future
 
 
+def test_a_consumer_whose_event_loop_was_closed_leaves_nothing() -> None:
+    """Nobody will ever resume it; the garbage collector finds it, and the output goes with it."""
+    rt = NativeRuntime()
+    computing = rt.event()
+    executor = TableExecutor(rt, computing=computing.wait)
+    with engine_over(rt, executor) as engine, contextlib.closing(asyncio.new_event_loop()) as loop:
+        loop.set_exception_handler(lambda *_: None)  # it complains of a task that was destroyed
+
+        async def begin() -> None:
+            task = loop.create_task(engine.submit(R).output())  # noqa: F841 (its loop keeps it, for as long as it runs)
+            await asyncio.sleep(0)
+
+        loop.run_until_complete(begin())
+        loop.close()
+        computing.set()
+        assert engine.generate(Request("behind it")).value == "behind it"
+        gc.collect()
+        assert engine.statistics().ended[Outcome.ABORTED] == 1
+        assert_settled(engine, executor)
+
+
 def test_an_interrupted_thread_leaves_nothing() -> None:
     """Ctrl-C ends the wait, and gives the output up, though somebody still has the stream."""
     rt = NativeRuntime()

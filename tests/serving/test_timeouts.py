@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from omni_ipc.serving.config import LONGEST_S
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.timeouts import VARIABLE, Limit, OutputTimeout
 
@@ -33,6 +34,8 @@ def test_the_environment_goes_before_the_configuration_at_each_wait(
     assert timeout.resolve() == Limit(10.5, VARIABLE, "10.5")
     monkeypatch.setenv(VARIABLE, " 1e3 ")
     assert timeout.resolve() == Limit(1000.0, VARIABLE, " 1e3 ")
+    monkeypatch.setenv(VARIABLE, "1e300")  # for ever, as it were; the system's waits would overflow
+    assert timeout.resolve() == Limit(LONGEST_S, VARIABLE, "1e300")
     monkeypatch.delenv(VARIABLE)
     assert timeout.resolve() == Limit(300.0, "output_timeout_s", "300")
 

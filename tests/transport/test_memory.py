@@ -26,6 +26,19 @@ def test_a_segment_is_zero_filled_and_has_its_size_for_good() -> None:
                 os.ftruncate(segment.fd, size)
 
 
+def test_a_segment_never_gets_the_number_of_a_standard_stream() -> None:
+    """Whatever prints to a closed one, a library too, would print into the memory."""
+    program = (
+        "import os\n"
+        "from omni_ipc.transport.memory import Segment\n"
+        "with Segment.create(64, name='a') as a, Segment.create(64, name='b') as b:\n"
+        "    assert min(a.fd, b.fd) > 2, (a.fd, b.fd)\n"
+        "    os._exit(7)\n"
+    )
+    done = subprocess.run(["sh", "-c", '"$0" -c "$1" <&- >&- 2>&-', sys.executable, program], check=False, timeout=60)
+    assert done.returncode == 7
+
+
 def test_another_process_sees_the_same_bytes() -> None:
     """A descriptor passed at the start of a child is all that it needs."""
     code = (

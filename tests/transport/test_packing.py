@@ -125,6 +125,28 @@ def test_an_array_that_is_not_contiguous_arrives_in_its_own_order() -> None:
     assert [item.tolist() for item in arrived] == [item.tolist() for item in sent]
 
 
+def test_a_single_element_of_a_view_arrives_whatever_its_stride() -> None:
+    """To torch such a tensor is contiguous, and cannot be viewed as bytes."""
+    for one in (torch.arange(10.0)[::2][:1], torch.arange(10.0)[3::4][:1].reshape(1, 1), torch.ones(4, 4).t()[:1, :1]):
+        assert torch.equal(travelled(one), one)
+    imaginary = torch.tensor([1 + 2j]).conj().imag
+    assert torch.equal(travelled(imaginary), imaginary)
+
+
+def test_a_tensor_whose_memory_is_gone_or_was_never_there_is_refused() -> None:
+    """Its elements would be read from wherever they would lie."""
+    freed = torch.ones(1000)
+    freed.untyped_storage().resize_(16)
+    with pytest.raises(UsageError, match="a Tensor without memory for its 4,000 bytes, which cannot travel"):
+        pack(freed)
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.ones(3)
+    with pytest.raises(UsageError, match="a FakeTensor without memory for its 12 bytes"):
+        pack(fake)
+
+
 def test_received_numpy_arrays_are_read_only_and_of_their_own() -> None:
     """Keeping one of them keeps its bytes alive, and no other's; torch tensors can be written, and touch nobody."""
     first, second, tensor = travelled([np.zeros(4), np.zeros(4), torch.zeros(4)])

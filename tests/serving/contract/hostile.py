@@ -1,0 +1,57 @@
+"""Pipelines that do what no model should to the process that they run in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from omni_ipc.seam.api import Runtime
+from omni_ipc.serving.requests import Request
+
+
+class Unfriendly:
+    """Gives its process id, or trouble: the prompt says which."""
+
+    calls = frozenset({"echo"})
+
+    def __init__(self, *, rt: Runtime, options: Any = None) -> None:
+        self._rt = rt
+        self._options = options
+
+    def forward(self, batch: Sequence[Request]) -> list[Any]:
+        """Compute one request after another."""
+        return [self._compute(request) for request in batch]
+
+    def echo(self, value: Any = None) -> Any:
+        """Give it back; without one, the options that it was made with."""
+        return self._options if value is None else value
+
+    def _compute(self, request: Request) -> Any:
+        match request.prompt:
+            case "fork":
+                os.fork()  # whoever comes back is a child, too
+            case "fork and exit":
+                if os.fork() == 0:
+                    sys.exit(0)
+            case "print":
+                print("printed by the model", flush=True)
+                os.write(1, b"and behind Python's back\n")
+            case "slow":
+                self._rt.sleep(0.5)
+            case "evil":
+                return Evil()
+            case "stride":
+                return np.arange(4)
+        return os.getpid()
+
+
+class Evil:
+    """Raises when anybody looks at it."""
+
+    @property
+    def device(self) -> str:
+        raise RuntimeError("do not look")
