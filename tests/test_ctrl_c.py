@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
+import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -165,7 +166,8 @@ def attack_pytest(extra: str, folder: Path, moments: Sequence[float]) -> None:
         assert "INTERNALERROR" not in ended.text
         assert "bug of omni-ipc" not in ended.text
         if "KeyboardInterrupt" in ended.text:
-            assert (ended.code, ended.text.count("!!! KeyboardInterrupt !!!")) == (2, 1), ended.text
+            assert ended.text.count("!!! KeyboardInterrupt !!!") == 1, ended.text
+            assert ended.code in (2, -signal.SIGINT)  # CPython ends so, too, if it came while a string was executed
         else:
             assert (ended.code, ended.counts) == (whole.code, whole.counts)
         assert not [path for path in (folder / ".omni_ipc").rglob(".*") if path.is_file()], "half-written"
