@@ -79,6 +79,10 @@ class Search:
                 self._between(self, is_last)
             left = self.strategy.left() if is_last else None
             if (prefix := self.strategy.next_prefix()) is None or is_last:
+                if prefix is None and self._was_blind():
+                    self._leave_nothing_out()
+                    self._forget()
+                    continue
                 break
             run = self.runner.run(self.strategy, prefix)
             new = self.tally.add(run, self.strategy)
@@ -142,9 +146,19 @@ class Search:
             self._leave_nothing_out()
         if self.strategy is before:
             return False
+        self._forget()
+        return True
+
+    def _was_blind(self) -> bool:
+        """Tell whether sampling has met orders that the reduced search, at its end, has not: it missed a conflict."""
+        searched = self.strategy.searched
+        if searched is None or self.tally.curtailed:
+            return False
+        return self.tally.traces(self.strategy) > searched
+
+    def _forget(self) -> None:
         self.tally.forget()
         self._repetition.forget()
-        return True
 
     def _tell(self) -> None:
         if self._progress is None:
@@ -227,4 +241,6 @@ class Search:
     def _sharing(self) -> str:
         if not self._is_complete:
             return ""
-        return f"; none was left out, because tasks share {self.runner.sharing}, which nobody watches"
+        shared = self.runner.sharing
+        why = f"tasks share {shared}, which nobody watches" if shared else "not all that tasks share was seen"
+        return f"; none was left out, because {why}"

@@ -14,6 +14,7 @@ from omni_ipc.testbed.strategies.delay_bounded import DelayBounded
 from omni_ipc.testbed.strategies.estimate import runs_left
 from omni_ipc.testbed.strategies.novelty import WINDOW, Novelty
 from omni_ipc.testbed.strategies.pct import PriorityWalk
+from omni_ipc.testbed.strategies.portfolio import Portfolio
 from omni_ipc.testbed.strategies.sampling import Sampling
 from tests.testbed.kernels import Counter as Cell
 from tests.testbed.kernels import and_join, independent, lost_update, philosophers
@@ -192,6 +193,27 @@ def many_orders(rt: ControlledRuntime) -> None:
             word.store(0, value)
 
     and_join(rt, write, write, write)
+
+
+def test_a_reduced_search_that_missed_what_sampling_met_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then nothing is left out, and the report says so: all schedules were run, and no order is missing."""
+
+    def queue_up(rt: ControlledRuntime) -> None:
+        lock = rt.lock()
+
+        def enter() -> None:
+            with lock:
+                pass
+
+        and_join(rt, enter, enter, enter)
+
+    whole = explore(queue_up)
+    assert (whole.verdict, "none was left out" in whole.reason) == (Verdict.HOLDS, False)
+    too_few = property(lambda portfolio: whole.traces - 1 if portfolio.reduces and portfolio.exhausted else None)
+    monkeypatch.setattr(Portfolio, "searched", too_few)
+    report = explore(queue_up)
+    assert (report.verdict, report.traces) == (Verdict.HOLDS, whole.traces)
+    assert report.reason == "all 28 schedules; none was left out, because not all that tasks share was seen"
 
 
 def test_the_portfolio_says_what_it_did_when_it_could_not_do_all() -> None:

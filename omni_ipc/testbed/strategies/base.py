@@ -72,6 +72,11 @@ class Strategy:
         """Whether, when nothing is left to run, all has been run that can matter."""
         return False
 
+    @property
+    def searched(self) -> int | None:
+        """How many orders a reduced search came to, which has ended, and had others sample beside it; else None."""
+        return None
+
     def next_prefix(self) -> Sequence[int] | None:
         """Return the tasks that take the first steps of the next run, or None when there is nothing left to run."""
         return ()

@@ -70,6 +70,10 @@ class Portfolio(Strategy):
         return any(strategy.exhausted for strategy in (self._search, self._few, self._delays))
 
     @property
+    def searched(self) -> int | None:
+        return self._search.whole if self.reduces and self._search.exhausted else None
+
+    @property
     def _active(self) -> Strategy:
         return self._rounds[min(self._round, len(self._rounds) - 1)]
 
