@@ -56,10 +56,12 @@ class Segment:
             os.posix_fallocate(fd, 0, nbytes if reserved is None else reserved)
             fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
             return cls(fd, nbytes, name)
-        except OSError as error:
+        except BaseException as error:  # interrupted, too: to get the memory takes a while
             if fd >= 0:
                 os.close(fd)
-            raise _unavailable(name, nbytes, error) from None
+            if isinstance(error, OSError):
+                raise _unavailable(name, nbytes, error) from None
+            raise
 
     @classmethod
     def attach(cls, fd: int, *, name: str) -> Segment:

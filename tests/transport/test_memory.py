@@ -39,6 +39,19 @@ def test_a_segment_never_gets_the_number_of_a_standard_stream() -> None:
     assert done.returncode == 7
 
 
+def test_an_interrupted_creation_leaves_no_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C may come while the kernel looks for the memory."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = os.listdir("/proc/self/fd")
+    monkeypatch.setattr(os, "posix_fallocate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Segment.create(4096, name="interrupted")
+    assert os.listdir("/proc/self/fd") == before
+
+
 def test_another_process_sees_the_same_bytes() -> None:
     """A descriptor passed at the start of a child is all that it needs."""
     code = (

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.requests import Request
 
@@ -32,11 +30,15 @@ class Unfriendly:
 
     def _compute(self, request: Request) -> Any:
         match request.prompt:
-            case "fork":
-                os.fork()  # whoever comes back is a child, too
+            case "fork":  # whoever comes back is a child, too
+                self._see_off(os.fork())
             case "fork and exit":
-                if os.fork() == 0:
+                if (child := os.fork()) == 0:
                     sys.exit(0)
+                self._see_off(child)
+            case "wait":
+                while not os.path.exists(str(request.options["for"])):
+                    self._rt.sleep(0.01)
             case "print":
                 print("printed by the model", flush=True)
                 os.write(1, b"and behind Python's back\n")
@@ -44,9 +46,12 @@ class Unfriendly:
                 self._rt.sleep(0.5)
             case "evil":
                 return Evil()
-            case "stride":
-                return np.arange(4)
         return os.getpid()
+
+    def _see_off(self, child: int) -> None:
+        """Come back behind the child, if that ends."""
+        if child:
+            os.waitpid(child, 0)
 
 
 class Evil:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,7 +66,7 @@ def test_an_output_that_raises_when_it_is_looked_at_fails_alone(hosts: HostGroup
 @pytest.mark.parametrize("prompt", ["fork", "fork and exit"])
 def test_a_child_that_a_forward_forked_never_answers_for_it(hosts: HostGroup, prompt: str) -> None:
     """It ends when it comes back; the answer is the worker's own, and one."""
-    with start(hosts) as engine:
+    with start(hosts, rpc_timeout_s=20) as engine:
         assert engine.generate(Request("a", prompt)).value == engine.pids[0]
         assert engine.generate(Request("b")).value == engine.pids[0]
         assert engine.shutdown()
@@ -120,17 +121,18 @@ def test_a_shutdown_ends_who_waits_for_room_of_a_worker_that_takes_nothing(hosts
     assert len(told) == 6
 
 
-def test_a_signal_handler_may_shut_the_engine_down_while_it_shuts_down(hosts: HostGroup) -> None:
+def test_a_signal_handler_may_shut_the_engine_down_while_it_shuts_down(hosts: HostGroup, tmp_path: Path) -> None:
     """Neither of the two calls waits for the other for ever, and both tell the same."""
     goodbyes: list[bool] = []
     engine = start(hosts)
 
     def handle(number: int, frame: types.FrameType | None) -> None:
+        (tmp_path / "now").touch()
         goodbyes.append(engine.shutdown())
 
     before = signal.signal(signal.SIGALRM, handle)
     try:
-        stream = engine.submit(Request("a", "slow"))
+        stream = engine.submit(Request("a", "wait", {"for": str(tmp_path / "now")}))
         until(lambda: engine.describe().waiting == 0)
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with within(60):
@@ -143,7 +145,7 @@ def test_a_signal_handler_may_shut_the_engine_down_while_it_shuts_down(hosts: Ho
         signal.signal(signal.SIGALRM, before)
 
 
-def test_a_shutdown_that_is_interrupted_goes_on(hosts: HostGroup) -> None:
+def test_a_shutdown_that_is_interrupted_goes_on(hosts: HostGroup, tmp_path: Path) -> None:
     """Nothing is left half-way: whoever was computed for still gets its output."""
     engine = start(hosts)
 
@@ -152,11 +154,12 @@ def test_a_shutdown_that_is_interrupted_goes_on(hosts: HostGroup) -> None:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        stream = engine.submit(Request("a", "slow"))
+        stream = engine.submit(Request("a", "wait", {"for": str(tmp_path / "now")}))
         until(lambda: engine.describe().waiting == 0)
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt):
             engine.shutdown()
+        (tmp_path / "now").touch()
         assert stream.result().value == engine.pids[0]
         assert engine.shutdown()
     finally:
