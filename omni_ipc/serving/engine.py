@@ -130,7 +130,8 @@ class Engine(EngineCore):
     def _stop(self) -> bool:
         """Stop the workers; those that do not end by themselves are killed."""
         over = self._rt.event()
-        self._rt.spawn(self._kill_unless, over, name="shutdown deadline")
+        with contextlib.suppress(RuntimeError):  # the interpreter is ending, and starts no more threads
+            self._rt.spawn(self._kill_unless, over, name="shutdown deadline")
         with self._processes:
             try:
                 self._monitor.stop(self._config.shutdown_timeout_s)

@@ -170,6 +170,7 @@ def test_a_shutdown_that_is_interrupted_goes_on(hosts: HostGroup, tmp_path: Path
 def test_a_process_that_was_forked_off_has_no_engine_and_leaves_its_parents_alone() -> None:
     """Every call is refused there, or does nothing; also at the end of a `with` that both are in."""
     done = run(
+        "import warnings; warnings.simplefilter('ignore', DeprecationWarning)\n"  # of Python: it forks beside threads
         f"with Engine(EngineConfig(), {UNFRIENDLY!r}) as engine:\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"
@@ -181,6 +182,16 @@ def test_a_process_that_was_forked_off_has_no_engine_and_leaves_its_parents_alon
         "    print(engine.generate(Request('b')).value == engine.pids[0], engine.shutdown())\n"
     )
     assert (done.stdout, done.stderr) == ("5\nTrue True\n", "")
+
+
+def test_an_engine_may_be_shut_down_as_its_interpreter_ends() -> None:
+    """No thread can be started there any more; one that was never shut down ends with its process."""
+    start = f"import atexit; engine = Engine(EngineConfig(), {UNFRIENDLY!r}); engine.generate(Request('a')); "
+    done = run(f"{start} atexit.register(lambda: print(engine.shutdown()))")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+    done = run(f"{start} stream = engine.submit(Request('b', 'slow')); print(engine.pids[0])")
+    assert (done.returncode, done.stderr) == (0, "")
+    until(lambda: not Path(f"/proc/{done.stdout.strip()}").exists())
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-", "<&- >&- 2>&-"])
