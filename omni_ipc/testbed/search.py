@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from omni_ipc.errors import Inconclusive
-from omni_ipc.records import Failure, Report, Trace, Verdict
+from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
 from omni_ipc.testbed.budget import Budget, Subject
 from omni_ipc.testbed.confirming import confirmed, sharpened
 from omni_ipc.testbed.explain.causes import find_causes
@@ -80,6 +80,7 @@ class Search:
             left = self.strategy.left() if is_last else None
             if (prefix := self.strategy.next_prefix()) is None or is_last:
                 if prefix is None and self._was_blind():
+                    self._repetition.require_same(self.runner)
                     self._leave_nothing_out()
                     self._forget()
                     continue
@@ -150,9 +151,12 @@ class Search:
         return True
 
     def _was_blind(self) -> bool:
-        """Tell whether sampling has met orders that the reduced search, at its end, has not: it missed a conflict."""
-        searched = self.strategy.searched
-        if searched is None or self.tally.curtailed:
+        """Tell whether sampling has met orders that the reduced search, at its end, has not: it missed a conflict.
+
+        Where stores are seen late, there is no telling: the same order then counts by when they were seen.
+        """
+        searched, is_sc = self.strategy.searched, self._subject.memory is MemoryOrder.SC
+        if searched is None or self.tally.curtailed or not is_sc:
             return False
         return self.tally.traces(self.strategy) > searched
 
