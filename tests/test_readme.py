@@ -14,6 +14,7 @@ BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.DOTALL)
 
 
 @pytest.mark.torch
+@pytest.mark.timeout(400)  # the demo alone takes half a minute, and several where others use the machine, too
 def test_readme_shows_what_its_commands_print(tmp_path: Path) -> None:
     """Each command's output matches the block below it; "..." stands for any lines, times may differ."""
     folder = tmp_path / "reader"

@@ -58,7 +58,7 @@ def check_commands(document: str, folder: Path, *, width: int, quiet: bool = Fal
             env={**os.environ, **own},
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=300,
             check=False,
         )
         assert not (quiet and done.stderr), f"$ {command}\n{done.stderr}"
