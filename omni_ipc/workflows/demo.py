@@ -38,6 +38,7 @@ STRATEGY = "depth-first"
 _HARMS = {
     "did not come within 1 s": "stranded after 1 s",
     "are published behind the header": "torn, and told at once",  # two records of different lengths in one place
+    "did not answer call 1": "its answer lost, told after 1 s",  # clobbered by the output
 }
 """By a part of its message, what a defect does to real processes."""
 
