@@ -25,8 +25,7 @@ def transport(quick: Quick = False, plot: Plot = None, json: Json = None) -> int
         plots.check(plot)
     with working("starting") as show_progress:
         comparison = compare(QUICK if quick else FULL, progress=show_progress)
-    out.say(*tables.parts(comparison))
-    out.say("", f"{counted(comparison.repetitions, 'repetition')} in {comparison.seconds:.0f} s")
+    out.say(*tables.parts(comparison), "", _effort(comparison.repetitions, comparison.seconds))
     if plot is not None:
         plots.draw(comparison.results, plot)
     out.write_rows(comparison.results.rows())
@@ -41,8 +40,7 @@ def serving(quick: Quick = False, json: Json = None) -> int:
     out = Output(json)
     with working("starting") as show_progress:
         comparison = compare(QUICK if quick else FULL, progress=show_progress)
-    out.say(*serving_tables.parts(comparison))
-    out.say("", f"{counted(comparison.repetitions, 'repetition')} in {comparison.seconds:.0f} s")
+    out.say(*serving_tables.parts(comparison), "", _effort(comparison.repetitions, comparison.seconds))
     out.write_rows(comparison.results.rows())
     return ExitCode.AS_CLAIMED
 
@@ -65,9 +63,12 @@ def explore(
     found = find_kernels(folder)
     with working("starting") as show_progress:
         comparison = compare(QUICK if quick else FULL, kernels=found, folder=folder, progress=show_progress)
-    out.say(*explore_tables.parts(comparison))
-    out.say("", f"{counted(comparison.repetitions, 'repetition')} in {comparison.seconds:.0f} s")
+    out.say(*explore_tables.parts(comparison), "", _effort(comparison.repetitions, comparison.seconds))
     if plot is not None:
         explore_plot.draw(comparison.results, plot)
     out.write_rows(comparison.results.rows())
     return ExitCode.AS_CLAIMED
+
+
+def _effort(repetitions: int, seconds: float) -> str:
+    return f"{counted(repetitions, 'repetition')} in {seconds:.0f} s"

@@ -13,7 +13,7 @@ from omni_ipc.serving.results import Outcome
 from omni_ipc.serving.streams import OutputStream
 from omni_ipc.testbed import ControlledRuntime
 from tests.serving.exhausting import exhaust
-from tests.support.table_executor import TableExecutor, assert_settled, engine_over
+from tests.support.table_executor import TableExecutor, assert_settled, engine_over, gated
 
 A, B = map(Request, "ab")
 
@@ -45,8 +45,7 @@ def test_a_shutdown_at_any_moment_leaves_one_outcome() -> None:
 def test_what_is_computed_survives_the_shutdown() -> None:
     """Its consumer may take it before, during and after; what never had its turn gets the shutdown error."""
     rt = NativeRuntime()
-    computing, gate = rt.event(), rt.event()
-    executor = TableExecutor(rt, computing=lambda: (computing.set(), gate.wait()))
+    executor, computing, gate = gated(rt)
     engine = engine_over(rt, executor)
     running = engine.submit(A)
     assert computing.wait(30)
@@ -152,8 +151,7 @@ def test_a_failure_of_the_executor_is_told_to_who_comes_later() -> None:
 def test_an_engine_describes_what_it_holds() -> None:
     """Its own queue, and what its executor has pending."""
     rt = NativeRuntime()
-    computing, gate = rt.event(), rt.event()
-    executor = TableExecutor(rt, computing=lambda: (computing.set(), gate.wait()))
+    executor, computing, gate = gated(rt)
     with engine_over(rt, executor) as engine:
         streams = [engine.submit(A)]
         assert computing.wait(30)

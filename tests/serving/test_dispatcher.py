@@ -13,7 +13,7 @@ from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Outcome, RequestOutput
 from omni_ipc.testbed import ControlledRuntime
 from tests.serving.exhausting import exhaust
-from tests.support.table_executor import EXECUTION_S, STAGES, Stepped, TableExecutor, assert_settled, engine_over
+from tests.support.table_executor import EXECUTION_S, STAGES, Stepped, TableExecutor, assert_settled, engine_over, gated
 
 A, B = map(Request, "ab")
 STEPS = EngineConfig(output_timeout_s=1.0, drain_timeout_s=0.5, shutdown_timeout_s=1.0, step_execution=True)
@@ -22,8 +22,7 @@ STEPS = EngineConfig(output_timeout_s=1.0, drain_timeout_s=0.5, shutdown_timeout
 def test_requests_that_wait_together_are_computed_together() -> None:
     """While one batch is computed the next one gathers."""
     rt = NativeRuntime()
-    computing, gate = rt.event(), rt.event()
-    executor = TableExecutor(rt, computing=lambda: (computing.set(), gate.wait()))
+    executor, computing, gate = gated(rt)
     with engine_over(rt, executor) as engine:
         streams = [engine.submit(A)]
         assert computing.wait(30)

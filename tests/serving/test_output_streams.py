@@ -17,7 +17,7 @@ from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Outcome
 from omni_ipc.testbed import ControlledRuntime
 from tests.serving.exhausting import sample
-from tests.support.table_executor import TableExecutor, assert_settled, engine_over
+from tests.support.table_executor import TableExecutor, assert_settled, engine_over, gated
 
 TWO = (Request("a"), Request("b"))
 
@@ -96,8 +96,7 @@ def test_an_iterator_that_is_never_iterated_is_given_up_when_it_is_deleted() -> 
 def test_requests_of_which_one_is_refused_are_none_of_them_admitted() -> None:
     """The error comes at the call; those before the refused one are ended."""
     rt = NativeRuntime()
-    computing, gate = rt.event(), rt.event()
-    executor = TableExecutor(rt, computing=lambda: (computing.set(), gate.wait()))
+    executor, computing, gate = gated(rt)
     with engine_over(rt, executor, EngineConfig(max_batch=1, max_waiting=2)) as engine:
         first = engine.submit(Request("first"))
         assert computing.wait(30)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from omni_ipc.errors import OmniError, ShutdownError
-from omni_ipc.seam.api import Queue, Runtime
+from omni_ipc.seam.api import Event, Queue, Runtime
 from omni_ipc.serving.core import EngineCore, EngineParts
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.ids import Minted
@@ -120,6 +120,12 @@ class TableExecutor:
                 self.table.take_split(minted.output, values)
             else:
                 self.table.deliver(minted.output, values[0])
+
+
+def gated(rt: Runtime) -> tuple[TableExecutor, Event, Event]:
+    """Make an executor whose forwards say that they have begun, and wait; gives the events of both."""
+    computing, gate = rt.event(), rt.event()
+    return TableExecutor(rt, computing=lambda: (computing.set(), gate.wait())), computing, gate
 
 
 def engine_over(
