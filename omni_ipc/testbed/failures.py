@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Failure, FailureKind, Wait
 from omni_ipc.testbed.brief import say_error
 from omni_ipc.testbed.tasks import Task
-from omni_ipc.testbed.where import is_ours, is_stdlib, locate, locate_error
+from omni_ipc.testbed.where import from_here, is_ours, is_stdlib, locate, locate_error
 
 if TYPE_CHECKING:
     from omni_ipc.testbed.kernel import Kernel
@@ -34,10 +33,7 @@ def describe_error(task: Task, error: BaseException) -> Failure:
 
 
 def _from_here(frame: traceback.FrameSummary) -> traceback.FrameSummary:
-    """Name a frame's file as seen from the working folder, if it lies below: a saved trace goes to other machines."""
-    file, here = Path(frame.filename), Path.cwd()
-    if file.is_relative_to(here):
-        frame.filename = str(file.relative_to(here))
+    frame.filename = from_here(frame.filename)
     return frame
 
 

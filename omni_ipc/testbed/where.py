@@ -63,5 +63,14 @@ def locate_error(trace: TracebackType | None) -> str | None:
     return place
 
 
+def from_here(file: str) -> str:
+    """Name a file as seen from the working folder, if it lies below: a saved trace goes to other machines."""
+    try:
+        here = os.getcwd()
+    except OSError:  # it was removed
+        return file
+    return file.removeprefix(here + os.sep)
+
+
 def _text(frame: FrameType, line: int) -> str:
     return f"{os.path.basename(frame.f_code.co_filename)}:{line} in {frame.f_code.co_name}"

@@ -224,3 +224,29 @@ def test_more_jobs_than_a_machine_can_use_are_refused() -> None:
     """Before any is started."""
     with pytest.raises(UsageError, match="jobs is 100,000, and this machine can make use of"):
         explore(and_join, jobs=100_000)
+
+
+def _fails(_: ControlledRuntime) -> None:
+    raise ValueError("at once")
+
+
+def test_files_of_a_failure_are_named_from_the_working_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is saved holds no path of the machine that saved it."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    failure = found(_fails).failure
+    assert failure is not None
+    assert any('"tests/testbed/test_hostile.py"' in line for line in failure.details), failure.details
+
+
+def test_a_failure_is_told_also_where_the_working_folder_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files then keep their whole names."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    failure = found(_fails).failure
+    assert failure is not None
+    assert failure.message == "ValueError: at once"
+    assert any(f'"{__file__}"' in line for line in failure.details), failure.details
