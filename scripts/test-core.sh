@@ -12,4 +12,4 @@ venv=.venv-core-$version
     "$venv/bin/pip" install --quiet --disable-pip-version-check -c scripts/constraints.txt --editable '.[test]'
     touch "$venv/.ready"
 }
-"$venv/bin/python" -m pytest -m 'not soak'
+sh scripts/pytest.sh "$venv/bin/python"

@@ -6,4 +6,4 @@ bin=$1
 "$bin/ruff" format --check .
 "$bin/mypy"
 "$bin/lint-imports" --no-cache
-"$bin/python" -m pytest -m 'not soak'
+sh scripts/pytest.sh "$bin/python"

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.documents import check_commands, commands, matches
 
+pytestmark = pytest.mark.alone  # its commands use all cores
+
 README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), re.DOTALL)
 

@@ -40,6 +40,9 @@ WRONG = RemoteError.from_exception(ValueError("cannot travel"))
 class Unpackable(Packet[Reply]):
     """A message whose tensors cannot be built."""
 
+    def __str__(self) -> str:
+        return f"{self.message}, unpackable"
+
     def unpack(self) -> Any:
         raise self._payload
 

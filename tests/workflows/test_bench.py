@@ -18,6 +18,8 @@ from omni_ipc.workflows.bench.subject import Payload, Work
 from omni_ipc.workflows.bench.transport import Comparison, Entry, Plan, compare
 from tests.support.commands import Command
 
+pytestmark = pytest.mark.alone  # it measures, and names what it leaves in /dev/shm
+
 TINY = Plan(total_s=0, case_s=0.002, idle_s=0.05)
 KERNEL = (Measure.LATENCY, Measure.RATE, Measure.IDLE)
 

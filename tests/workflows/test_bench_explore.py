@@ -21,6 +21,8 @@ from tests.kernels.asyncio_threads import loops
 from tests.kernels.kernel import Kernel
 from tests.kernels.sctbench import accounts, locks
 
+pytestmark = pytest.mark.alone  # it measures, and names what it leaves in /dev/shm
+
 ROOT = Path(__file__).parents[2]
 BRIEF = Plan(total_s=0, fault_s=5, twin_s=0.05, every=1, quick=False)
 FAKES = "tests.workflows.bench_explorers"

@@ -22,6 +22,8 @@ from omni_ipc.workflows.bench.serving_goals import FRESH, GOALS, OURS
 from tests.support.commands import Command
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.alone  # it measures, and names what it leaves in /dev/shm
+
 TINY = Plan(total_s=0, case_s=0.01, batches=(1, 3), sizes=(3 << 19,))
 MIB = 1 << 20
 
