@@ -1,33 +1,38 @@
-"""Ctrl-C: put off where it would leave half of something behind, and asked for by other signals."""
+"""Ctrl-C and alarms: put off where they would leave half of something behind; and Ctrl-C by other signals."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
+import threading  # noqa: TID251 - asks which thread this is
 from collections.abc import Iterator
 from types import FrameType
+
+_RAISING = (signal.SIGINT, signal.SIGALRM)  # Ctrl-C, and by what test runners end a test that takes too long
 
 
 @contextlib.contextmanager
 def postponed() -> Iterator[None]:
-    """Answer a Ctrl-C that comes inside only at the end: what is begun there is whole, and can be cleaned up.
+    """Answer a Ctrl-C, or an alarm, that comes inside only at the end: what is begun there is whole, and can be undone.
 
     For what is short, as the start of a process: interrupted between its fork and the moment at which it is known, it
     would be nobody's. Elsewhere than in the main thread nothing needs to be put off.
     """
-    pressed: list[int] = []
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    except ValueError:  # in another thread
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
+    came: set[int] = set()
+    handlers = {number: signal.getsignal(number) for number in _RAISING}
+    handlers = {number: handler for number, handler in handlers.items() if handler is not None}  # C's own stay
     try:
+        for number in handlers:
+            signal.signal(number, lambda number, _: came.add(number))
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
-        if pressed:
-            signal.raise_signal(signal.SIGINT)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for late in sorted(came):
+            signal.raise_signal(late)
 
 
 def as_ctrl_c(_: int, frame: FrameType | None) -> None:

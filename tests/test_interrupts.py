@@ -27,6 +27,19 @@ def test_ctrl_c_is_answered_at_the_end() -> None:
     assert signal.getsignal(signal.SIGINT) is handler
 
 
+def test_an_alarm_is_answered_at_the_end_too() -> None:
+    """As that of a test runner, whose test takes too long."""
+    rung: list[str] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append("alarm"))
+    try:
+        with postponed():
+            signal.raise_signal(signal.SIGALRM)
+            assert rung == []
+        assert rung == ["alarm"]
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_nothing_comes_if_nothing_came() -> None:
     """The handler is what it was, and an error from inside passes."""
     handler = signal.getsignal(signal.SIGINT)

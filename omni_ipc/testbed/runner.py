@@ -90,10 +90,12 @@ class Runner:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.instrumentation is not None:
-            self.instrumentation.__exit__(kind, error, trace)
-        self._guard.__exit__(kind, error, trace)
-        self._pool.close()
+        try:
+            if self.instrumentation is not None:
+                self.instrumentation.__exit__(kind, error, trace)
+        finally:
+            self._guard.__exit__(kind, error, trace)
+            self._pool.close()
 
     def begin(self, chooser: Chooser, prefix: Sequence[int] = ()) -> tuple[Kernel, ControlledRuntime]:
         """Make the world of a run, without starting it.

@@ -22,6 +22,7 @@ from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
 from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.interrupts import postponed
 from omni_ipc.testbed.bindings import Undo, rebind
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.redirects import LOOP_REDIRECTS
@@ -34,6 +35,7 @@ from omni_ipc.testbed.watchdog import Watchdog
 from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 _ROOM = __name__.rpartition(".")[0]
+_OURS = (_ROOM, postponed.__module__)
 _CALL_TASKS = {f"{_ROOM}.{name}" for name in ("tasks", "standard.life", "standard.executor", "objects.future")} | {
     f"{_ROOM}.loops.turning"
 }
@@ -60,9 +62,12 @@ class Guard:
         self._packages = frozenset(name.removesuffix(".*") for name in packages)
 
     def __enter__(self) -> Guard:
-        _process.open(self)
+        is_first = _process.add(self)
         try:
-            _process.bind(self._scenario, self._packages)
+            if is_first:
+                _process.change()
+            with postponed():
+                _process.bind(self._scenario, self._packages)
         except BaseException:
             _process.close(self)
             raise
@@ -94,13 +99,14 @@ class _Process:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._undo: list[Undo] = []
+        self._signals: list[Undo] = []
         self._replacements: dict[int, Callable[..., Any]] = {}
         self._made: dict[tuple[int, str], tuple[Any, Any]] = {}  # originals and replacements, for the next opening
         self._watchdog = Watchdog(running)
         self._interrupted = False
 
-    def open(self, guard: Guard) -> None:
-        """Add a guard; the first one changes the process.
+    def add(self, guard: Guard) -> bool:
+        """Add a guard, and tell whether it is the first one.
 
         Raises:
             UsageError: another thread explores.
@@ -113,21 +119,24 @@ class _Process:
                 )
             WORLD.thread = get_ident()
             WORLD.guards.append(guard)
-        if len(WORLD.guards) > 1:
-            return
-        WORLD.hook = threading.excepthook
-        for redirect in (*REDIRECTS, *LOOP_REDIRECTS):
-            self._replace(redirect.owner, redirect.name, redirect.by)
-        self._undo += sealed.patch()
-        for primitive in PRIMITIVES:
-            self._replace(primitive.find(), primitive.name, functools.partial(_telling, primitive=primitive))
+        return len(WORLD.guards) == 1
+
+    def change(self) -> None:
+        """Replace primitives, and watch."""
+        with postponed():
+            WORLD.hook = threading.excepthook
+            for redirect in (*REDIRECTS, *LOOP_REDIRECTS):
+                self._replace(redirect.owner, redirect.name, redirect.by)
+            self._undo += sealed.patch()
+            for primitive in PRIMITIVES:
+                self._replace(primitive.find(), primitive.name, functools.partial(_telling, primitive=primitive))
         if threading.current_thread() is threading.main_thread():
+            self._signals.append(self._watchdog.stop)
             self._watchdog.start()
-            self._undo.append(self._watchdog.stop)
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
                 self._interrupted = False
                 before = signal.signal(signal.SIGINT, self._on_interrupt)
-                self._undo.append(lambda: signal.signal(signal.SIGINT, before))
+                self._signals.append(lambda: signal.signal(signal.SIGINT, before))
 
     def bind(self, scenario: object, packages: Collection[str]) -> None:
         """Replace also what code under test has bound by name."""
@@ -139,11 +148,19 @@ class _Process:
     def close(self, guard: Guard) -> None:
         """Remove a guard; with the last one, the process becomes what it was."""
         if WORLD.guards == [guard]:
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # a second Ctrl-C would leave the rest
-            while self._undo:
-                self._undo.pop()()
-            self._replacements.clear()
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            try:
+                while self._signals:
+                    self._signals.pop()()
+            finally:
+                with postponed():  # a second Ctrl-C, or the end of a test's time, would leave the rest
+                    while self._undo:
+                        self._undo.pop()()
+                    self._replacements.clear()
+                    self._remove(guard)
+        else:
+            self._remove(guard)
+
+    def _remove(self, guard: Guard) -> None:
         with self._lock:
             WORLD.guards.remove(guard)
 
@@ -235,7 +252,7 @@ def _user(frame: FrameType | None, *, deep: bool) -> FrameType | None:
         return None
     if frame.f_globals.get("__name__", "") in _CALL_TASKS:
         return caller
-    if frame.f_globals.get("__name__", "").startswith(_ROOM):  # a guard inside of another one's run
+    if frame.f_globals.get("__name__", "").startswith(_OURS):  # a guard inside of another one's run
         return None
     return None if is_of_collector(frame) else frame
 

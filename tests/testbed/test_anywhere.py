@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import gc
 import queue
+import signal
 import sys
 import threading
 import time
@@ -256,4 +257,40 @@ def test_the_process_is_afterwards_what_it_was() -> None:
     explore_all()
     after = _process()
     assert [part for part in before if after[part] != before[part]] == []
+    assert explore(good, runs=3).verdict is Verdict.BOUNDED
+
+
+class _TookTooLong(Exception):
+    """What a test runner ends a test by."""
+
+
+def _ended_after(seconds: float) -> bool:
+    """Explore, with somebody who ends that from a signal handler; tell whether that came in time."""
+
+    def end(*_: object) -> None:
+        raise _TookTooLong
+
+    before = signal.signal(signal.SIGALRM, end)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        explore(good, runs=2)
+    except _TookTooLong:
+        return True
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return False
+
+
+def test_an_exploration_that_is_ended_at_any_moment_leaves_the_process_as_it_was() -> None:
+    """Also while it replaces names, and gives them back: half of that would send a lock round in circles."""
+    explored()
+    before = _process()
+    shortest, longest = 1e-5, 1.0
+    while not _ended_after(longest) and longest > shortest:
+        longest /= 2  # about what one takes here and now
+    ended = [_ended_after(longest * 2 * part / 40) for part in range(1, 41)]
+    after = _process()
+    assert [part for part in before if after[part] != before[part]] == []
+    assert any(ended)
     assert explore(good, runs=3).verdict is Verdict.BOUNDED

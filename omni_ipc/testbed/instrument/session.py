@@ -9,6 +9,7 @@ from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from omni_ipc.errors import UsageError
+from omni_ipc.interrupts import postponed
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.instrument.kinds import bare
 from omni_ipc.testbed.instrument.modules import Subject, find_modules, home_of, subject_of
@@ -81,10 +82,11 @@ class Instrumentation:
             return None
 
     def __enter__(self) -> Instrumentation:
-        _OPEN.append(self)
-        vars(builtins).update(_HOOKS)
         try:
-            self._open()
+            with postponed():
+                _OPEN.append(self)
+                vars(builtins).update(_HOOKS)
+                self._open()
         except BaseException:
             self._close()
             raise
@@ -93,13 +95,15 @@ class Instrumentation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.world.close()
         self._close()
 
     def _close(self) -> None:
-        _OPEN.remove(self)
-        for name in _HOOKS if not _OPEN else ():
-            vars(builtins).pop(name)
+        with postponed():
+            if self._world is not None:
+                self._world.close()
+            _OPEN.remove(self)
+            for name in _HOOKS if not _OPEN else ():
+                vars(builtins).pop(name)
 
     def _open(self) -> None:
         self._world = World(self._subjects, self._scenario, self._identities)
