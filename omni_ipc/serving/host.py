@@ -45,7 +45,7 @@ class WorkerHost:
         self._timeout_s = min(timeout_s, LONGEST_S)
         self._serving = False  # a worker that has not ended
         try:
-            self._control, self._process, self._pidfd = start_process(self._timeout_s)
+            (self._control, self._process, self._pidfd), self._keeper = start_process(self._timeout_s)
         except OSError as error:
             raise EnvironmentMissing(
                 f"A worker process cannot be started: {error.strerror}.",
@@ -186,6 +186,7 @@ class WorkerHost:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._keeper.join()
         if self._pidfd >= 0:
             os.close(self._pidfd)
             self._pidfd = -1
