@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import signal
 import socket
@@ -35,6 +36,18 @@ def main() -> None:
     """Serve the engine until it closes the control socket, or is gone."""
     control_fd, engine_pid = map(int, sys.argv[1:])
     _end_with(engine_pid)
+    try:
+        _serve_all(control_fd)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        sys.exit(
+            f"The worker process {os.getpid()} ends: its model has closed descriptors that are not its own, and nothing "
+            "can be heard from the engine any more. Let the model close what it has opened, and nothing else."
+        )
+
+
+def _serve_all(control_fd: int) -> None:
     with socket.socket(fileno=control_fd) as control:
         while True:
             try:
