@@ -42,8 +42,8 @@ def main() -> None:
         if error.errno != errno.EBADF:
             raise
         sys.exit(
-            f"The worker process {os.getpid()} ends: its model has closed descriptors that are not its own, and nothing "
-            "can be heard from the engine any more. Let the model close what it has opened, and nothing else."
+            f"The worker process {os.getpid()} ends: its model has closed descriptors that are not its own, and "
+            "nothing can be heard from the engine any more. Let the model close what it has opened, and nothing else."
         )
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from omni_ipc.device.api import DeviceEvent
 from omni_ipc.device.host import HostDevice, HostEvent
 from omni_ipc.pipelines.synthetic import Synthetic
@@ -47,6 +49,8 @@ class Model(Synthetic):
                     picture = request.inputs["picture"]
                     seen = [int(picture[at]) for at in (0, len(picture) // 2, -1)]
                     outputs[index] = {"nbytes": picture.nbytes, "seen": seen}
+                case "zeros":
+                    outputs[index] = np.zeros(int(request.options["zeros"]), np.uint8)
                 case "pickle":
                     outputs[index] = {"bytes": pickle.dumps(Evil())}
         return outputs

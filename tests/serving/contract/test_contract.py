@@ -97,9 +97,15 @@ def test_3_messages_arrive_in_order_once_and_unaltered(hosts: HostGroup) -> None
             assert is_output_of(f"{number}", streams[number].result(), nbytes)
 
 
-@pytest.mark.parametrize("nbytes", [100_000_000, pytest.param(2_000_000_000, marks=pytest.mark.soak)])
+LARGE = pytest.mark.parametrize(
+    "nbytes", [100_000_000, *(pytest.param(n, marks=pytest.mark.soak) for n in (2_000_000_000, 2_500_000_000))]
+)
+"""Bytes that find a slot on the way to the workers, and that find none, larger than any."""
+
+
+@LARGE
 def test_3_a_large_request_takes_the_same_way_as_any_other(nbytes: int) -> None:
-    """It lies in the engine's slab once, whole, for all ranks."""
+    """Whole, to all ranks: it lies in the engine's slab once, or goes to each of them in pieces."""
     with HostGroup(2) as hosts, start(hosts, workers=2) as engine:
         picture = np.zeros(nbytes, np.uint8)
         picture[0], picture[nbytes // 2], picture[-1] = 3, 5, 7
@@ -107,6 +113,28 @@ def test_3_a_large_request_takes_the_same_way_as_any_other(nbytes: int) -> None:
         assert value == {"nbytes": nbytes, "seen": [3, 5, 7]}
         del picture
         assert is_output_of("small", engine.generate(Request("small")))
+
+
+@LARGE
+def test_3_an_output_larger_than_any_slot_comes_whole(hosts: HostGroup, nbytes: int) -> None:
+    """In pieces, through the lane."""
+    with start(hosts) as engine:
+        assert engine.generate(Request("large", "zeros", {"zeros": nbytes})).value.nbytes == nbytes
+
+
+def test_3_a_batch_of_more_inputs_than_there_are_slots_reaches_all_ranks() -> None:
+    """What finds none goes beside the others, in pieces; nobody in the batch fails of it."""
+    with HostGroup(2) as hosts, start(hosts, workers=2, max_batch=40) as engine:
+        first = engine.submit(Request("first", options={"forward_s": 0.5}))
+        until(lambda: engine.describe().waiting == 0)
+        streams = [
+            engine.submit(Request(f"{number}", "measure", inputs={"picture": np.full(3_000_000, number, np.uint8)}))
+            for number in range(40)
+        ]
+        first.result()
+        values = [stream.result().value for stream in streams]
+        assert values == [{"nbytes": 3_000_000, "seen": [number] * 3} for number in range(40)]
+        assert engine.statistics().batches == 2
 
 
 def test_3_a_writer_that_meets_a_full_queue_waits_and_then_gets_an_error(
