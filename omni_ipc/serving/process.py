@@ -17,9 +17,8 @@ import sys
 from typing import NamedTuple
 
 from omni_ipc.interrupts import postponed
-from omni_ipc.seam.api import Future, Task
+from omni_ipc.seam.api import Future, Runtime, Task
 from omni_ipc.seam.futures import fail, resolve
-from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.transport import liveness
 from omni_ipc.transport.memory import beyond_standard
 
@@ -43,10 +42,11 @@ class Started(NamedTuple):
         os.close(self.pidfd)
 
 
-def start_process(timeout_s: float) -> tuple[Started, Task]:
+def start_process(rt: Runtime, timeout_s: float) -> tuple[Started, Task]:
     """Start a process; whoever is interrupted meanwhile leaves none behind.
 
     Args:
+        rt: of threads, for the keeper.
         timeout_s: of its control socket.
 
     Returns:
@@ -55,7 +55,6 @@ def start_process(timeout_s: float) -> tuple[Started, Task]:
     Raises:
         OSError: it cannot be started.
     """
-    rt = NativeRuntime()
     known: Future[Started] = rt.future()
     with contextlib.ExitStack() as undo:
         with postponed():

@@ -30,8 +30,8 @@ class Model(Synthetic):
     calls = frozenset({"memory_bytes", "clear_cache"})
     frees = frozenset({"clear_cache"})
 
-    def __init__(self, *, rt: Runtime, nbytes: int = 1 << 16, forward_s: float = 0.0) -> None:
-        super().__init__(rt=rt, nbytes=nbytes, forward_s=forward_s)
+    def __init__(self, *, rt: Runtime, device: str = "cpu", nbytes: int = 1 << 16, forward_s: float = 0.0) -> None:
+        super().__init__(rt=rt, device=device, nbytes=nbytes, forward_s=forward_s)
         self._begun: set[str] = set()
 
     def forward(self, batch: Sequence[Request]) -> list[Any]:
@@ -101,8 +101,17 @@ class Dying(Model):
         record: a file to write down the steps that are met, if nothing is to die.
     """
 
-    def __init__(self, *, rt: Runtime, step: str = "", side: str = BEFORE, how: int = 0, record: str = "") -> None:
-        super().__init__(rt=rt)
+    def __init__(
+        self,
+        *,
+        rt: Runtime,
+        device: str = "cpu",
+        step: str = "",
+        side: str = BEFORE,
+        how: int = 0,
+        record: str = "",
+    ) -> None:
+        super().__init__(rt=rt, device=device)
         self._step = step
         self._side = side
         self._how = how

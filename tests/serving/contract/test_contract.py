@@ -21,7 +21,7 @@ from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Outcome
 from omni_ipc.transport import liveness
-from tests.serving.contract.engines import MODEL, NOTHING, held_slots, is_idle, is_output_of, start
+from tests.serving.contract.engines import DEVICES, MODEL, NOTHING, held_slots, is_idle, is_output_of, start
 from tests.support.lanes import ROOT, RT
 from tests.support.waiting import again, until, within
 
@@ -32,9 +32,10 @@ def hosts() -> Iterator[HostGroup]:
         yield hosts
 
 
-def test_1_each_admitted_request_ends_in_exactly_one_outcome(hosts: HostGroup, monkeypatch: pytest.MonkeyPatch) -> None:
+@DEVICES
+def test_1_each_admitted_request_ends_in_exactly_one_outcome(hosts: HostGroup, device: str) -> None:
     """Result, error, aborted, timed out, shut down: one of each, told to its own consumer, counted once."""
-    engine = start(hosts, max_batch=1, shutdown_timeout_s=1, rpc_timeout_s=2.5, drain_timeout_s=0.5)
+    engine = start(hosts, device=device, max_batch=1, shutdown_timeout_s=1, rpc_timeout_s=2.5, drain_timeout_s=0.5)
     assert is_output_of("result", engine.generate(Request("result")))
     with pytest.raises(PeerFailed, match="RuntimeError: out of memory"):
         engine.generate(Request("error", "raise"))
@@ -63,9 +64,10 @@ def test_1_each_admitted_request_ends_in_exactly_one_outcome(hosts: HostGroup, m
     assert engine.statistics().admitted == 6
 
 
-def test_2_an_output_is_delivered_or_dropped_and_nothing_else_holds_it(hosts: HostGroup) -> None:
+@DEVICES
+def test_2_an_output_is_delivered_or_dropped_and_nothing_else_holds_it(hosts: HostGroup, device: str) -> None:
     """Streams that are taken, closed, deleted, aborted before and after the forward; then the engine holds nothing."""
-    with start(hosts, max_batch=4) as engine:
+    with start(hosts, device=device, max_batch=4) as engine:
         for cycle in range(8):
             streams = [engine.submit(Request(f"{cycle}.{number}")) for number in range(8)]
             assert is_output_of(f"{cycle}.0", streams[0].result())
@@ -84,9 +86,10 @@ def test_2_an_output_is_delivered_or_dropped_and_nothing_else_holds_it(hosts: Ho
         assert counted[Outcome.ABORTED] == 5 * 8
 
 
-def test_3_messages_arrive_in_order_once_and_unaltered(hosts: HostGroup) -> None:
+@DEVICES
+def test_3_messages_arrive_in_order_once_and_unaltered(hosts: HostGroup, device: str) -> None:
     """Inputs of all sizes on the way there, outputs of all sizes on the way back."""
-    with start(hosts, max_batch=3) as engine:
+    with start(hosts, device=device, max_batch=3) as engine:
         sizes = [0, 1, 4096, 70_000, 3 << 20, 1 << 26, 17]
         inputs = {"picture": np.arange(200_000, dtype=np.int64)}
         streams = [
@@ -199,11 +202,12 @@ def test_5_after_a_crash_no_memory_outlives_the_processes(victim: str) -> None:
     assert set(Path("/dev/shm").iterdir()) == shared
 
 
+@DEVICES
 @pytest.mark.parametrize("prompt", ["", "hang"])
-def test_6_shutdown_ends_in_bounded_time_and_leaves_nothing(hosts: HostGroup, prompt: str) -> None:
+def test_6_shutdown_ends_in_bounded_time_and_leaves_nothing(hosts: HostGroup, prompt: str, device: str) -> None:
     """Whether a forward hangs or not: no future is pending, no thread runs, and the worker is gone."""
     before = {thread.ident for thread in threading.enumerate()}
-    engine = start(hosts, shutdown_timeout_s=0.5, max_batch=1)
+    engine = start(hosts, device=device, shutdown_timeout_s=0.5, max_batch=1)
     streams = [engine.submit(Request(f"{number}", prompt)) for number in range(4)]
     outcomes: list[str] = []
 

@@ -162,8 +162,16 @@ def test_a_death_at_any_step_is_told_in_time_and_the_engine_can_be_started_again
             assert [told for told, _ in life.told if told] == []
 
 
-@pytest.mark.parametrize("config", [{"workers": 2}, {"step_execution": True}], ids=["two ranks", "step execution"])
-def test_a_death_is_told_with_several_ranks_and_step_by_step_as_well(config: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param({"workers": 2}, id="two ranks"),
+        pytest.param({"step_execution": True}, id="step execution"),
+        pytest.param({"device": "cuda:0"}, id="cuda", marks=pytest.mark.cuda),
+        pytest.param({"device": "xpu:0"}, id="xpu", marks=pytest.mark.xpu),
+    ],
+)
+def test_a_death_is_told_with_several_ranks_step_by_step_and_on_any_device(config: dict[str, Any]) -> None:
     """Of the last rank, in the middle of a forward or of a step; the others are replaced only if they do not end."""
     settings = msgspec.structs.replace(CONFIG, rank_grace_s=1.0, **config)
     with HostGroup(settings.workers) as hosts, Ticks() as ticks:
