@@ -16,7 +16,6 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from omni_ipc.interrupts import postponed
 from omni_ipc.seam.api import Future, Runtime, Task
 from omni_ipc.seam.futures import fail, resolve
 from omni_ipc.transport import liveness
@@ -57,11 +56,9 @@ def start_process(rt: Runtime, timeout_s: float) -> tuple[Started, Task]:
     """
     known: Future[Started] = rt.future()
     with contextlib.ExitStack() as undo:
-        with postponed():
-            undo.callback(known.cancel)
-            keeper = rt.spawn(_keep, known, timeout_s, name="keeper")
-            started = known.result()
-            undo.callback(started.discard)
+        undo.callback(_give_up, known)
+        keeper = rt.spawn(_keep, known, timeout_s, name="keeper")
+        started = known.result()
         undo.pop_all()
         return started, keeper
 
@@ -77,6 +74,12 @@ def _keep(known: Future[Started], timeout_s: float) -> None:
         liveness.has_ended(started.pidfd, within_ms=None)
     else:
         started.discard()
+
+
+def _give_up(known: Future[Started]) -> None:
+    """End a process that was asked for, wherever its start is by now."""
+    if not known.cancel() and known.exception() is None:
+        known.result().discard()
 
 
 def _start(timeout_s: float) -> Started:
