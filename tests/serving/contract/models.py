@@ -35,7 +35,7 @@ class Model(Synthetic):
         self._begun: set[str] = set()
 
     def forward(self, batch: Sequence[Request]) -> list[Any]:
-        """Compute; the prompt "raise" fails its request, "hang" never ends, and "unfit" cannot travel."""
+        """Compute; the prompt "raise" fails its request, "hang" never ends, "unfit" cannot travel, "elsewhere" lies on another device."""
         outputs = super().forward(batch)
         for index, request in enumerate(batch):
             match request.prompt:
@@ -45,6 +45,10 @@ class Model(Synthetic):
                     signal.pause()
                 case "unfit":
                     outputs[index] = Evil()
+                case "elsewhere":
+                    import torch
+
+                    outputs[index] = {"tensors": [torch.empty(2, device="meta")]}
                 case "measure":
                     picture = request.inputs["picture"]
                     seen = [int(picture[at]) for at in (0, len(picture) // 2, -1)]

@@ -67,6 +67,11 @@ def test_a_model_that_cannot_be_built_is_told_with_its_reason(hosts: HostGroup) 
     [
         ("raise", "RuntimeError: out of memory"),
         ("unfit", r"the output of request '1' is a tests\.serving\.contract\.models\.Evil, which cannot travel"),
+        pytest.param(
+            "elsewhere",
+            r"forward\(\) returned a tensor on meta for request '1', and the worker computes on",
+            marks=pytest.mark.torch,
+        ),
     ],
 )
 def test_an_output_that_fails_is_its_own_requests_error_and_the_batch_goes_on(
