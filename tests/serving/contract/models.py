@@ -35,7 +35,7 @@ class Model(Synthetic):
         self._begun: set[str] = set()
 
     def forward(self, batch: Sequence[Request]) -> list[Any]:
-        """Compute; the prompt "raise" fails its request, "hang" never ends, "unfit" cannot travel, "elsewhere" lies on another device."""
+        """Compute; a prompt may ask for an error, for an output that is none, or for one that never comes."""
         outputs = super().forward(batch)
         for index, request in enumerate(batch):
             match request.prompt:

@@ -77,7 +77,7 @@ class Life:
     def __init__(self, engine: Engine, ticks: Ticks) -> None:
         self.engine = engine
         self.ticks = ticks
-        self.told: list[tuple[str, float]] = []  # the error, or "", and when it came
+        self.told: list[tuple[str, float, float]] = []  # the error, or "", when it was asked for, and when it came
 
     def serve(self, *names: str) -> None:
         """Have requests with inputs computed together."""
@@ -90,11 +90,16 @@ class Life:
 
     def do(self, ask: Callable[[], object]) -> None:
         """Ask, and note what comes of it."""
+        asked, told = self.ticks.now(), ""
         try:
             ask()
-            self.told.append(("", self.ticks.now()))
         except OmniError as error:
-            self.told.append((str(error), self.ticks.now()))
+            told = str(error)
+        self.told.append((told, asked, self.ticks.now()))
+
+    def failed(self) -> list[tuple[str, float, float]]:
+        """Give what did not come to its end."""
+        return [each for each in self.told if each[0]]
 
     def live(self) -> None:
         """Compute, sleep, wake and compute again."""
@@ -144,10 +149,9 @@ def test_a_death_at_any_step_is_told_in_time_and_the_engine_can_be_started_again
             life.live()
             if step != "Worker.Close":
                 died = death.wait()
-                failed = [(told, at) for told, at in life.told if told]
-                assert failed, "somebody was waiting"
-                assert all(named in told for told, _ in failed), failed
-                told_after_s = max(at for _, at in failed) - died
+                life.serve("later")  # a busy machine may have let all be served before the step was met
+                assert all(named in told for told, _, _ in life.failed()), life.told
+                told_after_s = max(at - max(died, asked) for _, asked, at in life.failed())
                 print(f"told after {told_after_s:.2f} s")
                 assert told_after_s < WITHIN_S
                 with pytest.raises(OmniError, match=named):
@@ -159,7 +163,7 @@ def test_a_death_at_any_step_is_told_in_time_and_the_engine_can_be_started_again
         with engine_with(hosts, {}) as engine:
             life = Life(engine, ticks)
             life.live()
-            assert [told for told, _ in life.told if told] == []
+            assert life.failed() == []
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,7 @@ def test_the_grid_has_every_step_of_a_worker(tmp_path: Path) -> None:
     with HostGroup() as hosts, Ticks() as ticks, engine_with(hosts, {"record": str(record)}) as engine:
         life = Life(engine, ticks)
         life.live()
-        assert [told for told, _ in life.told if told] == []
+        assert life.failed() == []
         engine.shutdown()
     assert set(record.read_text().split()) == set(STEPS)
     assert set(ELSEWHERE) <= regions_of("omni_ipc/transport")
