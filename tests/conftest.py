@@ -1,7 +1,8 @@
-"""For every test: what it leaves behind fails it; what needs torch or CUDA says so where there is none."""
+"""For every test: what it leaves behind fails it; what needs torch or a device says so where there is none."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Iterator
 
@@ -24,8 +25,9 @@ def _nothing_is_left_behind() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what is marked `torch` or `cuda`, with the reason, where there is none."""
-    for name, lack in (("torch", _no_torch), ("cuda", _no_cuda)):
+    """Skip what is marked `torch`, `cuda` or `xpu`, with the reason, where there is none."""
+    lacks = {"torch": _no_torch, **{kind: functools.partial(_no_device, kind) for kind in ("cuda", "xpu")}}
+    for name, lack in lacks.items():
         marked = [item for item in items if item.get_closest_marker(name)]
         if marked and (reason := lack()):
             for item in marked:
@@ -36,9 +38,10 @@ def _no_torch() -> str | None:
     return None if importlib.util.find_spec("torch") else "torch is not installed: pip install 'omni-ipc[torch]'"
 
 
-def _no_cuda() -> str | None:
+def _no_device(kind: str) -> str | None:
     if reason := _no_torch():
         return reason
     import torch
 
-    return None if torch.cuda.is_available() else f"torch {torch.__version__} sees no CUDA device"
+    there = getattr(torch, kind).is_available()
+    return None if there else f"torch {torch.__version__} sees no {kind.upper()} device"

@@ -21,6 +21,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request as HttpRequest
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from omni_ipc.errors import Aborted, Full, OmniError, PeerFailed, ShutdownError, Timeout, UsageError
 from omni_ipc.serving.engine import Engine
@@ -72,7 +73,7 @@ class Api:
         submitted = self._engine.submit(Request(f"http-{next(self._numbers)}", wanted.prompt, wanted.options))
         async with submitted as stream:  # whatever happens from here on, the output is taken or dropped
             output = await unless_gone(request, stream.output())
-        return StreamingResponse(encoded(output, wanted.format), media_type=media_type(wanted.format))
+        return Encoded(output, wanted.format)
 
     async def health(self, request: HttpRequest) -> Response:
         """Say whether a request could be served now: that of every worker, and of every part of the engine."""
@@ -104,6 +105,18 @@ async def left(request: HttpRequest) -> None:
     """Wait until the client has gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+class Encoded(StreamingResponse):
+    """An output as it is encoded; let go of when the client has it, or has gone, and not when garbage is collected."""
+
+    def __init__(self, output: RequestOutput, form: str) -> None:
+        self._pieces = encoded(output, form)
+        super().__init__(self._pieces, media_type=media_type(form))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with contextlib.closing(self._pieces):
+            await super().__call__(scope, receive, send)
 
 
 def encoded(output: RequestOutput, form: str) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from omni_ipc.errors import UsageError
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.forks import staying
 from omni_ipc.serving.messages import Command
-from omni_ipc.serving.spec import ENGINE_SLAB, SEND_TIMEOUT_S, SLAB, WorkerSpec
+from omni_ipc.serving.spec import ENGINE_SLAB, MOST_BYTES, SEND_TIMEOUT_S, SLAB, WorkerSpec
 from omni_ipc.serving.worker import Worker
 from omni_ipc.transport.bell import Bell, open_doorbell
 from omni_ipc.transport.channel import LaneSender, PortReceiver
@@ -78,7 +78,7 @@ def make_worker(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment], devi
     leases = SlabReader(rt=rt, buffer=inputs.view, name=ENGINE_SLAB, reader=spec.rank)
     port = Port(
         rt=rt,
-        lanes=[LaneReader(Lane(rt=rt, buffer=requests.view, name="requests"), slab=leases)],
+        lanes=[LaneReader(_lane(rt, requests, "requests"), slab=leases)],
         doorbell=open_doorbell(rt=rt, buffer=worker_bell.view),
     )
     bell = open_doorbell(rt=rt, buffer=engine_bell.view)
@@ -109,5 +109,9 @@ def _preparing(segment: Segment, device: Device) -> Callable[[int, int], None]:
 
 
 def _sender(rt: Runtime, segment: Segment, name: str, bell: Bell, slab: Slab) -> LaneSender[Any]:
-    writer = LaneWriter(Lane(rt=rt, buffer=segment.view, name=name), doorbell=bell)
+    writer = LaneWriter(_lane(rt, segment, name), doorbell=bell)
     return LaneSender(writer, timeout=SEND_TIMEOUT_S, slab=slab)
+
+
+def _lane(rt: Runtime, segment: Segment, name: str) -> Lane:
+    return Lane(rt=rt, buffer=segment.view, name=name, max_message_bytes=MOST_BYTES)

@@ -23,6 +23,7 @@ from types import TracebackType
 
 from omni_ipc.errors import EnvironmentMissing, InternalError, PeerDied, PeerFailed, Timeout, UsageError
 from omni_ipc.seam.api import Runtime
+from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.config import LONGEST_S
 from omni_ipc.serving.lanes import Lanes
 from omni_ipc.serving.process import start_process
@@ -45,12 +46,13 @@ class WorkerHost:
         self._timeout_s = min(timeout_s, LONGEST_S)
         self._serving = False  # a worker that has not ended
         try:
-            self._control, self._process, self._pidfd = start_process(self._timeout_s)
+            started, self._keeper = start_process(NativeRuntime(), self._timeout_s)
         except OSError as error:
             raise EnvironmentMissing(
                 f"A worker process cannot be started: {error.strerror}.",
                 "Free memory, processes or descriptors: see `free -m` and `ulimit -a`.",
             ) from None
+        self._control, self._process, self._pidfd = started
 
     def __enter__(self) -> WorkerHost:
         return self
@@ -186,6 +188,7 @@ class WorkerHost:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._keeper.join()
         if self._pidfd >= 0:
             os.close(self._pidfd)
             self._pidfd = -1

@@ -6,32 +6,48 @@ python -m omni_ipc.serving.hosted CONTROL_FD ENGINE_PID
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
+import signal
 import socket
 import sys
 import traceback
 from collections.abc import Sequence
 
 from omni_ipc.seam.api import Future
-from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.factory import make_device, make_runtime, make_worker
 from omni_ipc.serving.in_flight import StillInFlight
 from omni_ipc.serving.spec import MESSAGE_BYTES, SEGMENTS, Answer, Ended, Opened, Refused, WorkerSpec
 from omni_ipc.serving.worker import Worker
-from omni_ipc.transport import liveness, wire
+from omni_ipc.transport import wire
 from omni_ipc.transport.memory import Segment
 
 ENGINE_GONE = 3
-"""Exit status of a host whose engine has ended without stopping it."""
+"""Exit status of a host whose engine had ended before it began; from then on it is killed with its engine."""
 
 STILL_IN_FLIGHT = 4
 """Exit status of a host whose device did not come to what a worker had computed, so that no other can follow it."""
+
+_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
     """Serve the engine until it closes the control socket, or is gone."""
     control_fd, engine_pid = map(int, sys.argv[1:])
-    NativeRuntime().spawn(_end_with, engine_pid, name="engine watch")
+    _end_with(engine_pid)
+    try:
+        _serve_all(control_fd)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        sys.exit(
+            f"The worker process {os.getpid()} ends: its model has closed descriptors that are not its own, and "
+            "nothing can be heard from the engine any more. Let the model close what it has opened, and nothing else."
+        )
+
+
+def _serve_all(control_fd: int) -> None:
     with socket.socket(fileno=control_fd) as control:
         while True:
             try:
@@ -44,12 +60,13 @@ def main() -> None:
 
 
 def _end_with(engine_pid: int) -> None:
-    """End this process when the engine ends, whatever a forward is stuck in."""
-    with contextlib.suppress(ProcessLookupError):
-        pidfd = os.pidfd_open(engine_pid)
-        if os.getppid() == engine_pid:  # else it has ended, and the id may be another's by now
-            liveness.has_ended(pidfd, within_ms=None)
-    os._exit(ENGINE_GONE)
+    """Have the kernel end this process when the engine ends: a forward may hang, hold every lock, or be stopped.
+
+    It does so once the thread of the engine that started this process has ended; see process.py.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != engine_pid:  # it ended before the kernel was told
+        os._exit(ENGINE_GONE)
 
 
 def _serve(control: socket.socket, data: bytes, descriptors: Sequence[int]) -> None:

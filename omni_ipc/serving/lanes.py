@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Receiver, Sender
 from omni_ipc.serving.messages import Command, Reply
-from omni_ipc.serving.spec import DOORBELLS, ENGINE_SLAB, LANES, SEND_TIMEOUT_S, SLAB
+from omni_ipc.serving.spec import DOORBELLS, ENGINE_SLAB, LANES, MOST_BYTES, SEND_TIMEOUT_S, SLAB
 from omni_ipc.transport.bell import create_doorbell
 from omni_ipc.transport.channel import LaneSender, PortReceiver
 from omni_ipc.transport.geometry import Geometry, SlotClass
@@ -31,7 +31,7 @@ from omni_ipc.transport.slab import Slab
 from omni_ipc.transport.writer import LaneWriter
 
 INPUT_CLASSES = tuple(SlotClass(1 << power, min(16, max(2, (64 << 20) >> power))) for power in range(17, 32))
-"""Of the engine's slab: 128 KiB to 2 GiB, so that the input of a request finds a slot whatever the number of ranks."""
+"""Of the engine: 128 KiB to 2 GiB, for the inputs of requests; what finds no slot goes to all ranks in pieces."""
 
 GUESTS = 4
 """Processes that outputs may be handed on to, at a time."""
@@ -90,7 +90,7 @@ class Lanes:
         memory += [self._segment(names[3], DOORBELL_BYTES), self._slab(names[4], geometry)]
         self._of_ranks.append(memory)
         requests, *answers = (
-            Lane.create(rt=self._rt, buffer=segment.view, name=name)
+            Lane.create(rt=self._rt, buffer=segment.view, name=name, max_message_bytes=MOST_BYTES)
             for segment, name in zip(memory[:3], names, strict=False)
         )
         theirs = create_doorbell(rt=self._rt, buffer=memory[3].view)

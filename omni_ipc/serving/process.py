@@ -1,4 +1,11 @@
-"""Starts the process of a host, so that it prints where the engine does, and imports what the engine imports."""
+"""Starts the process of a host, which prints where the engine does, imports what the engine imports, and ends with it.
+
+    any thread ── start_process ──► keeper (a thread) ── Popen ──► python -m omni_ipc.serving.hosted
+                                       └─ stays until that process has ended ─┘
+
+The kernel kills the process, stopped or stuck as it may be, when the thread that started it ends. So that is a thread
+of its own, which ends by itself only behind the process: whoever makes an engine may end before it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +14,75 @@ import os
 import socket
 import subprocess
 import sys
+from typing import NamedTuple
 
+from omni_ipc.seam.api import Future, Runtime, Task
+from omni_ipc.seam.futures import fail, resolve
+from omni_ipc.transport import liveness
 from omni_ipc.transport.memory import beyond_standard
 
 
-def start_process(timeout_s: float) -> tuple[socket.socket, subprocess.Popen[bytes], int]:
-    """Start a process; returns our end of its control socket, the process, and a pidfd of it."""
+class Started(NamedTuple):
+    """A process, and what belongs to it.
+
+    Args:
+        control: our end of its control socket; it ends by itself once that is closed.
+    """
+
+    control: socket.socket
+    process: subprocess.Popen[bytes]
+    pidfd: int
+
+    def discard(self) -> None:
+        """End it, and give back what belongs to it."""
+        self.control.close()
+        self.process.kill()
+        self.process.wait()
+        os.close(self.pidfd)
+
+
+def start_process(rt: Runtime, timeout_s: float) -> tuple[Started, Task]:
+    """Start a process; whoever is interrupted meanwhile leaves none behind.
+
+    Args:
+        rt: of threads, for the keeper.
+        timeout_s: of its control socket.
+
+    Returns:
+        it, and its keeper, which has ended once the process has: join it before the pidfd is closed.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    known: Future[Started] = rt.future()
+    with contextlib.ExitStack() as undo:
+        undo.callback(_give_up, known)
+        keeper = rt.spawn(_keep, known, timeout_s, name="keeper")
+        started = known.result()
+        undo.pop_all()
+        return started, keeper
+
+
+def _keep(known: Future[Started], timeout_s: float) -> None:
+    """Start the process, and stay for as long as it lives; one that nobody wants any more is ended at once."""
+    try:
+        started = _start(timeout_s)
+    except BaseException as error:
+        fail(known, error)
+        return
+    if resolve(known, started):
+        liveness.has_ended(started.pidfd, within_ms=None)
+    else:
+        started.discard()
+
+
+def _give_up(known: Future[Started]) -> None:
+    """End a process that was asked for, wherever its start is by now."""
+    if not known.cancel() and known.exception() is None:
+        known.result().discard()
+
+
+def _start(timeout_s: float) -> Started:
     with contextlib.ExitStack() as undo:
         ours, theirs = (
             undo.enter_context(socket.socket(fileno=beyond_standard(end.detach())))
@@ -33,7 +103,7 @@ def start_process(timeout_s: float) -> tuple[socket.socket, subprocess.Popen[byt
         pidfd = os.pidfd_open(process.pid)
         undo.pop_all()
         theirs.close()
-        return ours, process, pidfd
+        return Started(ours, process, pidfd)
 
 
 def _ours_or_none(fd: int) -> int | None:

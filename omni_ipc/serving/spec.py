@@ -13,6 +13,9 @@ MESSAGE_BYTES = 65_536
 SEND_TIMEOUT_S = 60.0
 """How long either side waits for room on a lane: a reader that takes nothing for so long is stuck."""
 
+MOST_BYTES = 1 << 40
+"""Of one message between engine and worker: no bound but memory, which both sides use as the bytes come."""
+
 LANES = ("requests", "worker.main", "worker.output")
 DOORBELLS = ("engine.bell", "worker.bell")
 SLAB = "worker.slab"

@@ -1,8 +1,8 @@
 """One message on every lane, or on none; its slots belong to the readers once it is there.
 
-room on every lane? ─► publish on each ─► each loan is handed over to the readers
-        │ no: Full
-        └─► nothing was visible, and the loans are as before
+each piece:  room on every lane? ── in time ──► publish it on each ──► the next; the last hands the loans to the readers
+                    │
+                    └─ never: Full. No reader sees a message without its last piece, and the loans are as before.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from omni_ipc.errors import Full, PeerError, UsageError
+from omni_ipc.transport.framing import cut, message_records
+from omni_ipc.transport.layout import Kind
 from omni_ipc.transport.tensor import Sendable
 
 if TYPE_CHECKING:
@@ -32,16 +34,16 @@ def publish(
     Raises:
         Full: a lane had no room in time; no reader sees anything, and the loans are as before.
         PeerDied, PeerClosed: a lane's reader takes no more; likewise. Drop its lane, and send to the others.
-        UsageError: two lanes have one reader, or a lane refuses the message; likewise.
+        UsageError: two lanes have one reader, or a lane is closed, or its reader would not take so much; likewise.
     """
     readers = writers[0].slab_readers if len(writers) == 1 else _different(writers)
     for loan in loans:
         loan.settle()
     try:
-        if len(writers) > 1:
-            timeout = _await_room(writers, body, tensors, timeout)
-        for writer in writers:
-            writer.send(body, tensors, timeout=timeout)
+        if len(writers) == 1:
+            writers[0].send(body, tensors, timeout=timeout)
+        else:
+            _send_to_all(writers, body, tensors, timeout)
     except (Full, PeerError, UsageError):  # as all these say of themselves, nothing was visible
         raise
     except BaseException:  # a reader may have seen the message: better a slot lost than one that changes under it
@@ -62,10 +64,15 @@ def _different(writers: Sequence[LaneWriter]) -> tuple[int, ...]:
     return readers
 
 
-def _await_room(writers: Sequence[LaneWriter], body: bytes, tensors: Sequence[Sendable], timeout: float) -> float:
-    """Wait until each lane has room, and give the time to wait for it from then on: none."""
+def _send_to_all(writers: Sequence[LaneWriter], body: bytes, tensors: Sequence[Sendable], timeout: float) -> None:
+    """Send piece by piece: what is within a quarter of the smallest ring is one, and all there is at once."""
     now = writers[0].lane.rt.now
     deadline = now() + timeout
-    for writer in writers:  # room only grows while its one writer stands here
-        writer.await_room(body, tensors, timeout=deadline - now())
-    return 0
+    records = message_records(Kind.MESSAGE, body, tensors)
+    for writer in writers:
+        writer.check_size(records)
+    for piece in cut(records, min([writer.batch_bytes for writer in writers])):
+        for writer in writers:  # room only grows while its one writer stands here
+            writer.await_room(piece, timeout=deadline - now())
+        for writer in writers:
+            writer.publish(piece)

@@ -59,8 +59,8 @@ class LaneWriter:
         self._words = lane.words
         self.slab_readers = (slab_reader,)
         self._doorbell = doorbell
-        self._batch_bytes = lane.ring_bytes // 4
-        self._small_bytes = min(self._batch_bytes - RECORD_BYTES, lane.max_message_bytes)
+        self.batch_bytes = lane.ring_bytes // 4  # that are published at once, at most
+        self._small_bytes = min(self.batch_bytes - RECORD_BYTES, lane.max_message_bytes)
         self._free_until = 0  # a position: as far as there was room when the read position was last looked at
         self._sending = False
         self._closed = False
@@ -119,20 +119,40 @@ class LaneWriter:
         self._check_fits(records)
         if len(max(bodies, key=len, default=b"")) > self.lane.max_message_bytes:
             for record in records:
-                self._check_size([record])
+                self.check_size([record])
         self._send([records], timeout)
 
-    def await_room(self, body: bytes, tensors: Sequence[Sendable], *, timeout: float) -> None:
-        """Wait until a message would be sent at once, whole: as long as nothing else is sent, it then cannot be Full.
+    def await_room(self, records: Sequence[Record], *, timeout: float) -> None:
+        """Wait until records can be published at once: as long as nothing else is sent, `publish` then does so.
 
         Raises:
             Full: no room came free in time.
             PeerDied, PeerClosed: see `send`.
-            UsageError: the message is larger than a quarter of the ring.
         """
-        records = message_records(Kind.MESSAGE, body, tensors)
-        self._check_fits(records)
         self._await_room(ring_bytes(records), self._rt.now() + timeout)
+
+    def publish(self, records: Sequence[Record]) -> None:
+        """Publish records for which there is room: a message, or the next piece of one that began with FIRST.
+
+        Raises:
+            Full: there is none.
+            UsageError: the lane is closed.
+
+        Points: Writer.Claim and Writer.Publish.
+        """
+        self._send((records,), 0)
+
+    def check_size(self, records: Sequence[Record]) -> None:
+        """Let no message begin that its reader would not take.
+
+        Raises:
+            UsageError: it is too large.
+        """
+        if (nbytes := body_bytes(records)) > self.lane.max_message_bytes:
+            raise UsageError(
+                f"Lane '{self.name}': a message of {nbytes:,} bytes; its reader takes {self.lane.max_message_bytes:,}. "
+                "Send it in parts, or raise max_message_bytes on both sides."
+            )
 
     def close(self, timeout: float) -> None:
         """Say that nothing more will come, with the number of records before; idempotent.
@@ -176,17 +196,10 @@ class LaneWriter:
             )
         return self.lane.counts()
 
-    def _check_size(self, records: Sequence[Record]) -> None:
-        if (nbytes := body_bytes(records)) > self.lane.max_message_bytes:
-            raise UsageError(
-                f"Lane '{self.name}': a message of {nbytes:,} bytes; its reader takes {self.lane.max_message_bytes:,}. "
-                "Send it in parts, or raise max_message_bytes on both sides."
-            )
-
     def _check_fits(self, records: Sequence[Record]) -> None:
-        if (nbytes := ring_bytes(records)) > self._batch_bytes:
+        if (nbytes := ring_bytes(records)) > self.batch_bytes:
             raise UsageError(
-                f"Lane '{self.name}' cannot take {nbytes:,} bytes at once: {self._batch_bytes:,} at most. "
+                f"Lane '{self.name}' cannot take {nbytes:,} bytes at once: {self.batch_bytes:,} at most. "
                 "Send less at once, put tensors into a slab, or give the lane a larger ring."
             )
 
@@ -194,8 +207,8 @@ class LaneWriter:
         if ring_bytes(records) <= self._small_bytes:
             self._send((records,), timeout)
         else:
-            self._check_size(records)
-            self._send(cut(records, self._batch_bytes), timeout)
+            self.check_size(records)
+            self._send(cut(records, self.batch_bytes), timeout)
 
     def _send(self, batches: Sequence[Sequence[Record]], timeout: float) -> None:
         if self._sending or self._closed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 
@@ -32,6 +33,19 @@ def test_the_host_needs_no_torch() -> None:
         "import sys; from omni_ipc.device.api import open_device; open_device('cpu'); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_the_output_path_knows_devices_by_their_contract_alone() -> None:
+    """What is CUDA's or XPU's is known in `omni_ipc/device`: serving names no kind of device, and needs no torch."""
+    for path in sorted((ROOT / "omni_ipc/serving").glob("*.py")):
+        imported = {
+            name
+            for node in ast.walk(ast.parse(path.read_text()))
+            for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+            + ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [])
+        }
+        of_devices = {name for name in imported if name.partition(".")[0] == "torch" or "omni_ipc.device" in name}
+        assert of_devices <= {"omni_ipc.device.api"}, path.name
 
 
 @pytest.mark.parametrize("name", ["cudda", "gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0", "xpu:"])

@@ -24,6 +24,7 @@ def test_a_worker_that_is_killed_while_it_drains_leaves_nobody_waiting() -> None
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_in_no_order_at_all_does_a_killed_worker_leave_somebody_waiting() -> None:
     """The same, exhausted."""
     report = explore_scenario("drain", strategy="dpor", faults=["kill:worker"])

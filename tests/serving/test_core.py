@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -11,7 +12,7 @@ from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Outcome
 from omni_ipc.serving.streams import OutputStream
-from omni_ipc.testbed import ControlledRuntime
+from omni_ipc.testbed import ControlledRuntime, explore
 from tests.serving.exhausting import exhaust
 from tests.support.table_executor import TableExecutor, assert_settled, engine_over, gated
 
@@ -97,6 +98,34 @@ def test_an_event_loop_goes_on_while_its_engine_shuts_down() -> None:
         asyncio.run(serve())
 
     exhaust(scenario)
+
+
+def test_a_shutdown_whose_waiter_is_cancelled_goes_on() -> None:
+    """It is a task of its own: who is cancelled while awaiting it leaves nothing half-way."""
+
+    def scenario(rt: ControlledRuntime) -> str:
+        executor = TableExecutor(rt)
+        engine = engine_over(rt, executor)
+
+        async def serve() -> str:
+            stream = engine.submit(A)
+            closing = asyncio.create_task(engine.aclose())
+            await asyncio.sleep(0)
+            closing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await closing
+            with contextlib.suppress(ShutdownError):
+                return str((await stream.output()).value)
+            return "shut down"
+
+        told = asyncio.run(serve())
+        assert engine.shutdown()
+        assert_settled(engine, executor)
+        return told
+
+    report = explore(scenario, declared=True, runs=400)
+    assert report.failure is None, report.failure
+    assert set(report.outcomes) == {"'a'", "'shut down'"}
 
 
 def test_an_error_of_the_shutdown_reaches_who_awaits_it() -> None:

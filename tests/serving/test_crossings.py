@@ -7,6 +7,8 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from omni_ipc.errors import Aborted, OmniError, ShutdownError
 from omni_ipc.scenarios.answering import AnsweringWorker
 from omni_ipc.scenarios.launch import launch_over_queues
@@ -114,10 +116,11 @@ def test_reuse_and_late_output() -> None:
         asyncio.run(serve())
         served.end()
 
-    sample(scenario)
+    exhaust(scenario)
 
 
-def test_cancel_and_unpack() -> None:
+@pytest.mark.parametrize("search", [sample, pytest.param(exhaust, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
+def test_cancel_and_unpack(search: Callable[[Callable[[ControlledRuntime], object]], None]) -> None:
     """A client is cancelled by a thread while worker and pump bring its output, all at once."""
     seen: set[str] = set()
 
@@ -136,7 +139,7 @@ def test_cancel_and_unpack() -> None:
         asyncio.run(serve())
         served.end()
 
-    sample(scenario)
+    search(scenario)
     assert seen == {Outcome.RESULT, "cancelled"}
 
 

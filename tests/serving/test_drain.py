@@ -14,6 +14,7 @@ from omni_ipc.errors import InternalError
 from omni_ipc.records import Verdict
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.in_flight import InFlight, StillInFlight
+from omni_ipc.serving.memory_state import MemoryState
 from omni_ipc.serving.messages import (
     CallFailed,
     ComputeDone,
@@ -120,6 +121,17 @@ def test_what_sleeps_computes_nothing_until_it_wakes() -> None:
         bench.execute(ONE)
         assert isinstance(bench.answer(), ComputeDone)
         assert isinstance(bench.output()[0], OutputReady)
+
+
+def test_whatever_takes_or_gives_memory_drains_before_and_what_does_not_does_not() -> None:
+    """A wake as well as a sleep; a second one of either has nothing to wait for."""
+    steps: list[str] = []
+    pipeline = Sleeper()
+    pipeline.asked = steps
+    memory = MemoryState(pipeline, lambda what: steps.append(f"drain before {what}"))
+    for change in (lambda: memory.sleep(2), lambda: memory.sleep(2), memory.wake, memory.wake, memory.require_awake):
+        change()
+    assert steps == ["drain before sleep(level=2)", "sleep 2", "drain before wake()", "wake"]
 
 
 def test_a_second_sleep_or_wake_does_nothing() -> None:

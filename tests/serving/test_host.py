@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,28 +157,72 @@ def test_a_stuck_process_is_killed_when_its_host_is_stopped() -> None:
 
 _ENGINE = """
 import signal
-from tests.serving.test_host import RT, STUCK, Execute, Request, WorkerHost
+from tests.serving.test_host import RT, Execute, Request, WorkerHost, WorkerSpec
 host = WorkerHost()
-worker = host.open(RT, STUCK)
-worker.requests.send(Execute(1, 1, "1", (Request("x"),), split=False))
+worker = host.open(RT, WorkerSpec(pipeline="tests.serving.pipelines:Stuck"))
+worker.requests.send(Execute(1, 1, "1", (Request("x", {prompt!r}),), split=False))
 print(host.pid, flush=True)
 signal.pause()
 """
 
 
-def test_a_stuck_process_ends_when_its_engine_is_killed() -> None:
-    """Nobody is left to stop it, and its forward never returns: it ends all the same, at once."""
-    command = [sys.executable, "-c", _ENGINE]
+@pytest.mark.parametrize("stuck", ["", "with every lock", "stopped"])
+def test_a_stuck_process_ends_when_its_engine_is_killed(stuck: str) -> None:
+    """Nobody is left to stop it, and its forward never returns, lets no other thread run, or is not even running."""
+    command = [sys.executable, "-c", _ENGINE.format(prompt=stuck)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as engine:
         assert engine.stdout is not None
-        pidfd = os.pidfd_open(int(engine.stdout.readline()))
+        pid = int(engine.stdout.readline())
+        pidfd = os.pidfd_open(pid)
         try:
+            if stuck == "stopped":
+                os.kill(pid, signal.SIGSTOP)
             assert not liveness.has_ended(pidfd)
             engine.kill()
             assert liveness.has_ended(pidfd, within_ms=10_000)
         finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
             engine.kill()
             os.close(pidfd)
+
+
+def test_a_process_lives_on_when_the_thread_that_asked_for_it_has_ended() -> None:
+    """It is bound to the engine's process, and not to whoever started the engine there."""
+    made: list[WorkerHost] = []
+    RT.spawn(lambda: made.append(WorkerHost()), name="starter").join(30)
+    with made[0] as host:
+        worker = host.open(RT, CHOOSY)
+        executor = executor_over(worker)
+        (output,) = execute(executor, "x")
+        assert result_of(executor, output).tolist() == [1, 1, 1]
+        assert executor.shutdown()
+        worker.join()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_ctrl_c_while_a_process_is_started_leaves_none(when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even a dead one that nobody has reaped, nor a descriptor of it; the leak check sees both."""
+    begin = subprocess.Popen
+    told = RT.event()
+
+    def tell(number: int, frame: object) -> None:
+        told.set()
+        raise KeyboardInterrupt
+
+    def interrupted(*args: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = begin(*args, **options) if when == "after" else None
+        os.kill(os.getpid(), signal.SIGINT)
+        assert told.wait(30)
+        return process or begin(*args, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    before = signal.signal(signal.SIGINT, tell)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            WorkerHost()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_forked_child_does_not_hide_the_death_of_the_process(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 import io
 import os
 import re
@@ -13,11 +15,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 
+from omni_ipc.serving.engine_config import EngineConfig
+from omni_ipc.serving.results import Outcome
+from tests.serving.contract.engines import is_idle
 from tests.support.documents import DOCS, ROOT, check_commands, quotable, quotes
 from tests.support.waiting import until
 
@@ -112,6 +118,64 @@ def test_a_client_that_goes_away_has_aborted_its_request_and_nothing_is_left_of_
     assert site.generate(prompt="green").status_code == 200
 
 
+def test_a_client_that_leaves_in_the_middle_of_its_video_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of it is not made, and the slot that it was made of goes back to the worker."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    for name in ("server", "model"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    app = importlib.import_module("server").application("model:Gradient", EngineConfig(output_slots=((1 << 24, 2),)))
+    pieces: list[bytes] = []
+
+    async def visit() -> None:
+        begun = asyncio.Event()
+        body = b'{"prompt": "red", "options": {"frames": 60, "width": 256, "height": 256}, "format": "mp4"}'
+        asked = [{"type": "http.request", "body": body}]
+
+        async def receive() -> dict[str, object]:
+            if asked:
+                return asked.pop()
+            await begun.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: dict[str, Any]) -> None:
+            if message.get("body"):
+                pieces.append(message["body"])
+                begun.set()
+
+        async with app.router.lifespan_context(app):
+            scope = {"type": "http", "method": "POST", "path": "/generate", "headers": [], "query_string": b""}
+            await app(scope, receive, send)
+            engine = app.routes[0].endpoint.__self__._engine
+            await asyncio.to_thread(until, lambda: is_idle(engine))
+            assert engine.statistics().ended[Outcome.RESULT] == 1
+
+    asyncio.run(visit())
+    assert 1 <= len(pieces) < 60
+
+
+def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:
+    """Those of its shell block, at another port; by curl, if that is here."""
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    (block,) = re.findall(r"```sh\n(.*?)```", (FOLDER / "serve-http.md").read_text(), re.DOTALL)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        serve, *asks = block.replace("8000", str(free.getsockname()[1])).replace("python", sys.executable).splitlines()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(["sh", "-c", f"{serve.replace('&& ', '&& exec ')}"], cwd=ROOT, env=environment) as server:
+        try:
+            said = []
+            for ask in asks:
+                command = ask.replace("curl ", "curl --retry 60 --retry-connrefused --retry-delay 1 ")
+                done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, timeout=120, check=True)
+                said.append(done.stdout)
+        finally:
+            server.terminate()
+    assert said[:2] == [b"", b"ok\n"]
+    assert b'omni_ipc_requests_ended_total{outcome="result"} 1.0' in said[2]
+    assert (tmp_path / "blue.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_dead_worker_makes_health_bad_and_requests_fail_with_its_signal(site: Site) -> None:
     """At once, and for good: whoever looks at the health starts the server anew."""
     assert site.generate(prompt="green").status_code == 200
@@ -130,7 +194,7 @@ def test_the_example_of_a_trainer_says_what_its_page_shows(tmp_path: Path) -> No
     check_commands((FOLDER / "hand-on.md").read_text(), folder, width=100, quiet=True)
 
 
-@pytest.mark.parametrize(("page", "many"), [("serve-http.md", 4), ("hand-on.md", 2)])
+@pytest.mark.parametrize(("page", "many"), [("serve-http.md", 5), ("hand-on.md", 2)])
 def test_a_page_quotes_its_example_as_it_is(page: str, many: int) -> None:
     """Character for character; and what it links to exists."""
     text = (FOLDER / page).read_text()

@@ -58,6 +58,27 @@ def test_every_guarantee_names_a_test_that_exists() -> None:
         assert re.search(rf"^def {name}\(", (ROOT / path).read_text(), re.MULTILINE), name
 
 
+CROSSINGS = (
+    "abort, batch, shutdown",
+    "timeout, arrival",
+    "drain, kill",
+    "reuse, late output",
+    "cancel, unpack",
+    "two engines in one process",
+)
+
+
+def test_every_crossing_names_a_test_that_exists_and_its_verdict() -> None:
+    """A test that exhausts its orders may say "holds"; one that samples them says "bounded"."""
+    rows = table("crossing")
+    assert tuple(row[0] for row in rows) == CROSSINGS
+    for _, shown, verdict in rows:
+        path, name = re.fullmatch(r"\[(\S+)\]\(\S+\)::(test_\w+)", shown).groups()  # type: ignore[union-attr]
+        (body,) = re.findall(rf"^((?:@.*\n)*)def {name}\((.*?)(?=^def |^@|\Z)", (ROOT / path).read_text(), re.M | re.S)
+        exhausts = re.search(r"exhaust\b|dpor|Verdict\.HOLDS", "".join(body))
+        assert verdict.startswith("holds" if exhausts else "bounded"), name
+
+
 def test_each_failure_names_an_error_that_exists() -> None:
     """Of the one tree of errors."""
     named = set(re.findall(r"`([A-Z][A-Za-z]+)`", section("When something fails")))

@@ -12,12 +12,13 @@ from collections.abc import Callable
 import pytest
 
 from omni_ipc.errors import Aborted, OmniError, ShutdownError, Timeout, UsageError
+from omni_ipc.records import Verdict
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.core import EngineCore
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Outcome, RequestOutput
 from omni_ipc.serving.streams import OutputStream
-from omni_ipc.testbed import ControlledRuntime
+from omni_ipc.testbed import ControlledRuntime, explore
 from tests.serving.exhausting import exhaust
 from tests.support.table_executor import EXECUTION_S, STAGES, TableExecutor, assert_settled, engine_over
 
@@ -65,6 +66,32 @@ def test_iterating_a_stream_gives_its_one_output() -> None:
     with engine_over(rt, executor) as engine:
         assert asyncio.run(consume(engine)) == ["r"]
     assert_settled(engine, executor)
+
+
+def test_of_two_threads_that_take_one_stream_one_gets_the_output() -> None:
+    """And the other one is refused, in every order of their accesses to the stream; nothing is lost by it."""
+
+    def scenario(rt: ControlledRuntime) -> list[str]:
+        executor = TableExecutor(rt)
+        told: list[str] = []
+
+        def take(stream: OutputStream) -> None:
+            try:
+                told.append(str(stream.result().value))
+            except UsageError as error:
+                told.append(str(error).partition(".")[0])
+
+        with engine_over(rt, executor) as engine:
+            stream = engine.submit(R)
+            takers = [rt.spawn(take, stream, name=f"taker {number}") for number in range(2)]
+            for taker in takers:
+                taker.join()
+        assert_settled(engine, executor)
+        return sorted(told)
+
+    report = explore(scenario, declared=True, instrument=["omni_ipc.serving.streams"], runs=2000)
+    assert (report.verdict, report.failure) == (Verdict.HOLDS, None), report.reason
+    assert set(report.outcomes) == {str(["The output of request 'r' was asked for before", "r"])}
 
 
 @pytest.mark.parametrize("pauses", range(1, 4))

@@ -18,8 +18,10 @@ import msgspec
 
 from omni_ipc.errors import InternalError
 from omni_ipc.pipelines.synthetic import expected
-from omni_ipc.serving.core import EngineCore
+from omni_ipc.serving.admission import Admission
+from omni_ipc.serving.core import EngineCore, EngineParts
 from omni_ipc.serving.requests import Request
+from omni_ipc.serving.scheduler import Scheduler
 from omni_ipc.workflows.bench.answering import answer_commands
 from omni_ipc.workflows.bench.measures import Found
 from omni_ipc.workflows.bench.server import CONFIG, RT, Case, Server, load
@@ -31,7 +33,7 @@ _IN_FLIGHT = 64  # requests, when it is counted how many pass
 class Want(enum.StrEnum):
     """What to find out."""
 
-    OVERHEAD = "overhead"  # of a request, beyond the forward that it was part of
+    OVERHEAD = "overhead"  # of a request through the whole engine, beyond the forward that it was part of
     COPIES = "copies"  # bytes that are copied, for each byte of an output
     REQUESTS = "requests"  # that pass in a second, through the whole engine
 
@@ -62,28 +64,35 @@ def carry_out(command: Command, kind: Callable[[Case], Server]) -> Found:
         return Found({command.want.value: value})
 
 
+class WholeBatches(Scheduler):
+    """Waits for as many requests as a batch has, so that what is measured does not depend on who comes when."""
+
+    def next_batch(self, running: Sequence[Admission] = (), *, look_s: float) -> Sequence[Admission] | None:
+        with self._guard:
+            self._guard.wait_for(lambda: len(self._waiting) >= self._max_batch or self._closed is not None)
+        return super().next_batch(running, look_s=look_s)
+
+
 def _overhead(server: Server, case: Case, seconds: float) -> float:
     """Give the microseconds of a request between the call and the end of its output, without those of the forward."""
-    server.executor.start()
-    requests = _batch(case)
-    _serve(server, requests, case.nbytes)
     times: list[float] = []
-    end = time.monotonic() + seconds
-    while len(times) < _FEWEST or time.monotonic() < end:
-        begun = time.perf_counter()
-        execution_s = _serve(server, requests, case.nbytes)
-        times.append(time.perf_counter() - begun - execution_s)
+    with _engine_over(server, case) as engine:
+        _serve(engine, case)
+        end = time.monotonic() + seconds
+        while len(times) < _FEWEST or time.monotonic() < end:
+            begun = time.perf_counter()
+            execution_s = _serve(engine, case)
+            times.append(time.perf_counter() - begun - execution_s)
     return statistics.median(times) * 1e6 / case.batch
 
 
 def _copies(server: Server, case: Case) -> float:
     """Give how many bytes are copied for each byte of an output."""
-    server.executor.start()
-    requests = _batch(case)
-    before = server.copied()
-    for _ in range(_FEWEST):
-        _serve(server, requests, case.nbytes)
-    return (server.copied() - before) / (_FEWEST * case.batch * case.nbytes)
+    with _engine_over(server, case) as engine:
+        before = server.copied()
+        for _ in range(_FEWEST):
+            _serve(engine, case)
+        return (server.copied() - before) / (_FEWEST * case.batch * case.nbytes)
 
 
 def _requests(server: Server, seconds: float) -> float:
@@ -99,18 +108,19 @@ def _requests(server: Server, seconds: float) -> float:
     return _IN_FLIGHT / statistics.median(times)
 
 
-def _batch(case: Case) -> list[Request]:
-    return [Request(f"{number}") for number in range(case.batch)]
+def _engine_over(server: Server, case: Case) -> EngineCore:
+    config = msgspec.structs.replace(CONFIG, max_batch=case.batch)
+    return EngineCore(rt=RT, executor=server.executor, config=config, parts=EngineParts(scheduler=WholeBatches))
 
 
-def _serve(server: Server, requests: Sequence[Request], nbytes: int) -> float:
-    """Have a batch computed, and look at every output; tells how long the forward took."""
-    executor = server.executor
-    executed = executor.execute(requests)
-    waits = [(output, executor.wait(output)) for output in executed.outputs]
-    for output, future in waits:
-        _look(executor.result(output, future), nbytes)
-    return executed.execution_s
+def _serve(engine: EngineCore, case: Case) -> float:
+    """Have a batch served, from the calls to the outputs, and look at each; tells how long the forward took."""
+    execution_s = 0.0
+    for stream in [engine.submit(Request(f"{number}")) for number in range(case.batch)]:
+        output = stream.result()
+        _look(output.value, case.nbytes)
+        execution_s = output.execution_time_s
+    return execution_s
 
 
 def _look(value: Any, nbytes: int) -> None:

@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
 from omni_ipc.pipelines.synthetic import expected
 from omni_ipc.serving.engine import Engine, PipelineSpec
 from omni_ipc.serving.engine_config import EngineConfig
@@ -14,6 +17,11 @@ from omni_ipc.serving.results import RequestOutput
 
 MODEL = "tests.serving.contract.models:Model"
 NBYTES = 1 << 16
+DEVICES = pytest.mark.parametrize(
+    "device", ["cpu", pytest.param("cuda:0", marks=pytest.mark.cuda), pytest.param("xpu:0", marks=pytest.mark.xpu)]
+)
+"""Of a worker; what is promised is the same on each."""
+
 NOTHING = "waiting 0, cached 0, unsplit 0, rpcs 0"
 
 
@@ -25,7 +33,10 @@ def start(hosts: HostGroup, *, nbytes: int = NBYTES, **config: Any) -> Engine:
 def is_output_of(name: str, output: RequestOutput, nbytes: int = NBYTES) -> bool:
     """Tell whether an output is that of a request, byte for byte."""
     (array,) = output.value["tensors"]
-    return bool((array == expected(name, nbytes)).all()) and output.value["request"] == output.request_id == name
+    return (
+        np.array_equal(np.asarray(array), expected(name, nbytes))
+        and output.value["request"] == output.request_id == name
+    )
 
 
 def is_idle(engine: Engine) -> bool:

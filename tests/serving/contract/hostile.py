@@ -42,6 +42,8 @@ class Unfriendly:
             case "print":
                 print("printed by the model", flush=True)
                 os.write(1, b"and behind Python's back\n")
+            case "close":
+                os.closerange(3, 1000)
             case "slow":
                 self._rt.sleep(0.5)
             case "evil":

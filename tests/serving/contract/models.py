@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from omni_ipc.device.api import DeviceEvent
 from omni_ipc.device.host import HostDevice, HostEvent
 from omni_ipc.pipelines.synthetic import Synthetic
@@ -28,12 +30,12 @@ class Model(Synthetic):
     calls = frozenset({"memory_bytes", "clear_cache"})
     frees = frozenset({"clear_cache"})
 
-    def __init__(self, *, rt: Runtime, nbytes: int = 1 << 16, forward_s: float = 0.0) -> None:
-        super().__init__(rt=rt, nbytes=nbytes, forward_s=forward_s)
+    def __init__(self, *, rt: Runtime, device: str = "cpu", nbytes: int = 1 << 16, forward_s: float = 0.0) -> None:
+        super().__init__(rt=rt, device=device, nbytes=nbytes, forward_s=forward_s)
         self._begun: set[str] = set()
 
     def forward(self, batch: Sequence[Request]) -> list[Any]:
-        """Compute; the prompt "raise" fails its request, "hang" never ends, and "unfit" cannot travel."""
+        """Compute; a prompt may ask for an error, for an output that is none, or for one that never comes."""
         outputs = super().forward(batch)
         for index, request in enumerate(batch):
             match request.prompt:
@@ -43,10 +45,16 @@ class Model(Synthetic):
                     signal.pause()
                 case "unfit":
                     outputs[index] = Evil()
+                case "elsewhere":
+                    import torch
+
+                    outputs[index] = {"tensors": [torch.empty(2, device="meta")]}
                 case "measure":
                     picture = request.inputs["picture"]
                     seen = [int(picture[at]) for at in (0, len(picture) // 2, -1)]
                     outputs[index] = {"nbytes": picture.nbytes, "seen": seen}
+                case "zeros":
+                    outputs[index] = np.zeros(int(request.options["zeros"]), np.uint8)
                 case "pickle":
                     outputs[index] = {"bytes": pickle.dumps(Evil())}
         return outputs
@@ -97,8 +105,17 @@ class Dying(Model):
         record: a file to write down the steps that are met, if nothing is to die.
     """
 
-    def __init__(self, *, rt: Runtime, step: str = "", side: str = BEFORE, how: int = 0, record: str = "") -> None:
-        super().__init__(rt=rt)
+    def __init__(
+        self,
+        *,
+        rt: Runtime,
+        device: str = "cpu",
+        step: str = "",
+        side: str = BEFORE,
+        how: int = 0,
+        record: str = "",
+    ) -> None:
+        super().__init__(rt=rt, device=device)
         self._step = step
         self._side = side
         self._how = how

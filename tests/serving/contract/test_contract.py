@@ -21,7 +21,7 @@ from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Outcome
 from omni_ipc.transport import liveness
-from tests.serving.contract.engines import MODEL, NOTHING, held_slots, is_idle, is_output_of, start
+from tests.serving.contract.engines import DEVICES, MODEL, NOTHING, held_slots, is_idle, is_output_of, start
 from tests.support.lanes import ROOT, RT
 from tests.support.waiting import again, until, within
 
@@ -32,9 +32,10 @@ def hosts() -> Iterator[HostGroup]:
         yield hosts
 
 
-def test_1_each_admitted_request_ends_in_exactly_one_outcome(hosts: HostGroup, monkeypatch: pytest.MonkeyPatch) -> None:
+@DEVICES
+def test_1_each_admitted_request_ends_in_exactly_one_outcome(hosts: HostGroup, device: str) -> None:
     """Result, error, aborted, timed out, shut down: one of each, told to its own consumer, counted once."""
-    engine = start(hosts, max_batch=1, shutdown_timeout_s=1, rpc_timeout_s=2.5, drain_timeout_s=0.5)
+    engine = start(hosts, device=device, max_batch=1, shutdown_timeout_s=1, rpc_timeout_s=2.5, drain_timeout_s=0.5)
     assert is_output_of("result", engine.generate(Request("result")))
     with pytest.raises(PeerFailed, match="RuntimeError: out of memory"):
         engine.generate(Request("error", "raise"))
@@ -63,9 +64,10 @@ def test_1_each_admitted_request_ends_in_exactly_one_outcome(hosts: HostGroup, m
     assert engine.statistics().admitted == 6
 
 
-def test_2_an_output_is_delivered_or_dropped_and_nothing_else_holds_it(hosts: HostGroup) -> None:
+@DEVICES
+def test_2_an_output_is_delivered_or_dropped_and_nothing_else_holds_it(hosts: HostGroup, device: str) -> None:
     """Streams that are taken, closed, deleted, aborted before and after the forward; then the engine holds nothing."""
-    with start(hosts, max_batch=4) as engine:
+    with start(hosts, device=device, max_batch=4) as engine:
         for cycle in range(8):
             streams = [engine.submit(Request(f"{cycle}.{number}")) for number in range(8)]
             assert is_output_of(f"{cycle}.0", streams[0].result())
@@ -84,9 +86,10 @@ def test_2_an_output_is_delivered_or_dropped_and_nothing_else_holds_it(hosts: Ho
         assert counted[Outcome.ABORTED] == 5 * 8
 
 
-def test_3_messages_arrive_in_order_once_and_unaltered(hosts: HostGroup) -> None:
+@DEVICES
+def test_3_messages_arrive_in_order_once_and_unaltered(hosts: HostGroup, device: str) -> None:
     """Inputs of all sizes on the way there, outputs of all sizes on the way back."""
-    with start(hosts, max_batch=3) as engine:
+    with start(hosts, device=device, max_batch=3) as engine:
         sizes = [0, 1, 4096, 70_000, 3 << 20, 1 << 26, 17]
         inputs = {"picture": np.arange(200_000, dtype=np.int64)}
         streams = [
@@ -97,9 +100,15 @@ def test_3_messages_arrive_in_order_once_and_unaltered(hosts: HostGroup) -> None
             assert is_output_of(f"{number}", streams[number].result(), nbytes)
 
 
-@pytest.mark.parametrize("nbytes", [100_000_000, pytest.param(2_000_000_000, marks=pytest.mark.soak)])
+LARGE = pytest.mark.parametrize(
+    "nbytes", [100_000_000, *(pytest.param(n, marks=pytest.mark.soak) for n in (2_000_000_000, 2_500_000_000))]
+)
+"""Bytes that find a slot on the way to the workers, and that find none, larger than any."""
+
+
+@LARGE
 def test_3_a_large_request_takes_the_same_way_as_any_other(nbytes: int) -> None:
-    """It lies in the engine's slab once, whole, for all ranks."""
+    """Whole, to all ranks: it lies in the engine's slab once, or goes to each of them in pieces."""
     with HostGroup(2) as hosts, start(hosts, workers=2) as engine:
         picture = np.zeros(nbytes, np.uint8)
         picture[0], picture[nbytes // 2], picture[-1] = 3, 5, 7
@@ -107,6 +116,28 @@ def test_3_a_large_request_takes_the_same_way_as_any_other(nbytes: int) -> None:
         assert value == {"nbytes": nbytes, "seen": [3, 5, 7]}
         del picture
         assert is_output_of("small", engine.generate(Request("small")))
+
+
+@LARGE
+def test_3_an_output_larger_than_any_slot_comes_whole(hosts: HostGroup, nbytes: int) -> None:
+    """In pieces, through the lane."""
+    with start(hosts) as engine:
+        assert engine.generate(Request("large", "zeros", {"zeros": nbytes})).value.nbytes == nbytes
+
+
+def test_3_a_batch_of_more_inputs_than_there_are_slots_reaches_all_ranks() -> None:
+    """What finds none goes beside the others, in pieces; nobody in the batch fails of it."""
+    with HostGroup(2) as hosts, start(hosts, workers=2, max_batch=40) as engine:
+        first = engine.submit(Request("first", options={"forward_s": 0.5}))
+        until(lambda: engine.describe().waiting == 0)
+        streams = [
+            engine.submit(Request(f"{number}", "measure", inputs={"picture": np.full(3_000_000, number, np.uint8)}))
+            for number in range(40)
+        ]
+        first.result()
+        values = [stream.result().value for stream in streams]
+        assert values == [{"nbytes": 3_000_000, "seen": [number] * 3} for number in range(40)]
+        assert engine.statistics().batches == 2
 
 
 def test_3_a_writer_that_meets_a_full_queue_waits_and_then_gets_an_error(
@@ -171,11 +202,12 @@ def test_5_after_a_crash_no_memory_outlives_the_processes(victim: str) -> None:
     assert set(Path("/dev/shm").iterdir()) == shared
 
 
+@DEVICES
 @pytest.mark.parametrize("prompt", ["", "hang"])
-def test_6_shutdown_ends_in_bounded_time_and_leaves_nothing(hosts: HostGroup, prompt: str) -> None:
+def test_6_shutdown_ends_in_bounded_time_and_leaves_nothing(hosts: HostGroup, prompt: str, device: str) -> None:
     """Whether a forward hangs or not: no future is pending, no thread runs, and the worker is gone."""
     before = {thread.ident for thread in threading.enumerate()}
-    engine = start(hosts, shutdown_timeout_s=0.5, max_batch=1)
+    engine = start(hosts, device=device, shutdown_timeout_s=0.5, max_batch=1)
     streams = [engine.submit(Request(f"{number}", prompt)) for number in range(4)]
     outcomes: list[str] = []
 

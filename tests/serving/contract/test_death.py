@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,23 +22,29 @@ from omni_ipc.transport import liveness
 from tests.serving.contract.engines import holds_nothing, is_output_of
 from tests.serving.contract.models import AFTER, BEFORE, EXIT_STATUS, FORWARD
 from tests.support.lanes import RT
-from tests.support.waiting import until
+from tests.support.regions import regions_of
+from tests.support.ticks import Ticks
+from tests.support.waiting import until, within
+
+ELSEWHERE = {
+    "Bell.Ring": "it wakes a producer of the same process, and there is one",
+    "Lease.Release": "inputs are let go, and not given back by a call",
+    "Port.Close": "an engine's",
+    "Reader.Close": "an engine's",
+    "Slab.Forget": "its one reader is alive",
+    "Slab.Look": "there is a slot for each output",
+    "Writer.Look": "its lanes are never full",
+}
+"""Regions of a worker's modules that it does not enter here; `tests/transport` kills processes there, too."""
 
 STEPS = (
     FORWARD,
-    "Bell.Park",
-    "Reader.Look",
-    "Reader.Take",
-    "Slab.Loan",
-    "Worker.Announce",
-    "Worker.Close",
-    "Worker.HandOver",
-    "Worker.Reply",
-    "Worker.Settle",
-    "Writer.Claim",
-    "Writer.Publish",
+    *sorted(
+        regions_of(*(f"omni_ipc/serving/{name}.py" for name in ("worker", "announcer", "in_flight")))
+        | regions_of("omni_ipc/transport") - ELSEWHERE.keys()
+    ),
 )
-"""What a worker does from its first forward on; `test_the_grid_has_every_step_of_a_worker` keeps it complete."""
+"""What a worker does from its first forward on: `test_the_grid_has_every_step_of_a_worker` lets one do it."""
 
 HOW = {
     "SIGKILL": (signal.SIGKILL, "killed by SIGKILL"),
@@ -61,16 +66,18 @@ GRID = [
     for how in HOW
 ]
 
-WITHIN_S = 10.0  # of the death; it takes a tenth of a second where the machine has time
+WITHIN_S = 2.0  # of the death, by a clock that counts the time which this process gets
+PATIENCE_S = 20.0  # on the wall, for whatever the machine does meanwhile
 CONFIG = EngineConfig(max_batch=4, shutdown_timeout_s=5)
 
 
 class Life:
     """What a client asks of an engine, one thing after the other, and what came of each."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, ticks: Ticks) -> None:
         self.engine = engine
-        self.told: list[tuple[str, float]] = []  # the error, or "", and when it came
+        self.ticks = ticks
+        self.told: list[tuple[str, float, float]] = []  # the error, or "", when it was asked for, and when it came
 
     def serve(self, *names: str) -> None:
         """Have requests with inputs computed together."""
@@ -83,11 +90,16 @@ class Life:
 
     def do(self, ask: Callable[[], object]) -> None:
         """Ask, and note what comes of it."""
+        asked, told = self.ticks.now(), ""
         try:
             ask()
-            self.told.append(("", time.monotonic()))
         except OmniError as error:
-            self.told.append((str(error), time.monotonic()))
+            told = str(error)
+        self.told.append((told, asked, self.ticks.now()))
+
+    def failed(self) -> list[tuple[str, float, float]]:
+        """Give what did not come to its end."""
+        return [each for each in self.told if each[0]]
 
     def live(self) -> None:
         """Compute, sleep, wake and compute again."""
@@ -100,8 +112,9 @@ class Life:
 class Death:
     """The end of a process, as it is seen from outside."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, ticks: Ticks) -> None:
         self.at: float | None = None
+        self._ticks = ticks
         self._pidfd = os.pidfd_open(pid)
         self._watch = RT.spawn(self._look, name="watch")
 
@@ -113,7 +126,7 @@ class Death:
 
     def _look(self) -> None:
         liveness.has_ended(self._pidfd, within_ms=None)
-        self.at = time.monotonic()
+        self.at = self._ticks.now()
         os.close(self._pidfd)
 
 
@@ -129,44 +142,52 @@ def test_a_death_at_any_step_is_told_in_time_and_the_engine_can_be_started_again
 ) -> None:
     """Who waits hears of exit status or signal; health is bad; nothing hangs, nothing is left; the next one serves."""
     number, named = HOW[how]
-    with HostGroup() as hosts:
+    with HostGroup() as hosts, Ticks() as ticks:
         with engine_with(hosts, {"step": step, "side": side, "how": int(number)}) as engine:
-            death = Death(*hosts.pids)
-            life = Life(engine)
+            death = Death(*hosts.pids, ticks)
+            life = Life(engine, ticks)
             life.live()
             if step != "Worker.Close":
                 died = death.wait()
-                failed = [(told, at) for told, at in life.told if told]
-                assert failed, "somebody was waiting"
-                assert all(named in told for told, _ in failed), failed
-                assert failed[0][1] - died < WITHIN_S
+                life.serve("later")  # a busy machine may have let all be served before the step was met
+                assert all(named in told for told, _, _ in life.failed()), life.told
+                told_after_s = max(at - max(died, asked) for _, asked, at in life.failed())
+                print(f"told after {told_after_s:.2f} s")
+                assert told_after_s < WITHIN_S
                 with pytest.raises(OmniError, match=named):
                     engine.check_health()
-            began = time.monotonic()
-            assert not engine.shutdown()
-            assert time.monotonic() - began < 2 * CONFIG.shutdown_timeout_s + WITHIN_S
+            with within(2 * CONFIG.shutdown_timeout_s + PATIENCE_S):
+                assert not engine.shutdown()
             death.wait()
             assert holds_nothing(engine)
         with engine_with(hosts, {}) as engine:
-            life = Life(engine)
+            life = Life(engine, ticks)
             life.live()
-            assert [told for told, _ in life.told if told] == []
+            assert life.failed() == []
 
 
-@pytest.mark.parametrize("config", [{"workers": 2}, {"step_execution": True}], ids=["two ranks", "step execution"])
-def test_a_death_is_told_with_several_ranks_and_step_by_step_as_well(config: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param({"workers": 2}, id="two ranks"),
+        pytest.param({"step_execution": True}, id="step execution"),
+        pytest.param({"device": "cuda:0"}, id="cuda", marks=pytest.mark.cuda),
+        pytest.param({"device": "xpu:0"}, id="xpu", marks=pytest.mark.xpu),
+    ],
+)
+def test_a_death_is_told_with_several_ranks_step_by_step_and_on_any_device(config: dict[str, Any]) -> None:
     """Of the last rank, in the middle of a forward or of a step; the others are replaced only if they do not end."""
     settings = msgspec.structs.replace(CONFIG, rank_grace_s=1.0, **config)
-    with HostGroup(settings.workers) as hosts:
+    with HostGroup(settings.workers) as hosts, Ticks() as ticks:
         with Engine(settings, PipelineSpec("tests.serving.contract.models:Model"), hosts=hosts) as engine:
-            death = Death(hosts.pids[-1])
+            death = Death(hosts.pids[-1], ticks)
             streams = [engine.submit(Request(f"{number}", options={"forward_s": 60})) for number in range(2)]
             until(lambda: engine.describe().waiting == 0)
             os.kill(hosts.pids[-1], signal.SIGKILL)
             for stream in streams:
                 with pytest.raises(PeerDied, match="killed by SIGKILL"):
                     stream.result()
-            assert time.monotonic() - death.wait() < WITHIN_S
+            assert ticks.now() - death.wait() < WITHIN_S
             with pytest.raises(PeerDied, match="killed by SIGKILL"):
                 engine.check_health()
         with Engine(settings, PipelineSpec("tests.serving.contract.models:Model"), hosts=hosts) as engine:
@@ -176,9 +197,10 @@ def test_a_death_is_told_with_several_ranks_and_step_by_step_as_well(config: dic
 def test_the_grid_has_every_step_of_a_worker(tmp_path: Path) -> None:
     """A worker that lives to its end writes down what it does; those are the moments at which others die."""
     record = tmp_path / "steps"
-    with HostGroup() as hosts, engine_with(hosts, {"record": str(record)}) as engine:
-        life = Life(engine)
+    with HostGroup() as hosts, Ticks() as ticks, engine_with(hosts, {"record": str(record)}) as engine:
+        life = Life(engine, ticks)
         life.live()
-        assert [told for told, _ in life.told if told] == []
+        assert life.failed() == []
         engine.shutdown()
     assert set(record.read_text().split()) == set(STEPS)
+    assert set(ELSEWHERE) <= regions_of("omni_ipc/transport")

@@ -206,6 +206,19 @@ def test_closed_standard_streams_take_nothing_of_the_engine_with_them(closed: st
     assert done.returncode == 7, done.stderr
 
 
+def test_a_model_that_closes_every_descriptor_ends_its_process_with_a_sentence() -> None:
+    """What is computed still comes, for memory stays mapped; at the end the process says why it cannot go on."""
+    done = run(
+        f"with Engine(EngineConfig(), {UNFRIENDLY!r}) as engine:\n"
+        "    served = [engine.generate(Request('a', prompt)).value for prompt in ('close', '')]\n"
+        "    print(served == [*engine.pids * 2], engine.shutdown())\n"
+    )
+    assert done.stdout == "True False\n"
+    assert "Traceback" not in done.stderr
+    assert "its model has closed descriptors that are not its own" in done.stderr
+    assert "ended with exit status 1" in done.stderr
+
+
 def test_a_process_without_descriptors_is_told_what_it_lacks() -> None:
     """And keeps none for what could not be started."""
     done = run(

@@ -13,7 +13,7 @@ from omni_ipc.serving.engine import Engine, PipelineSpec
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.requests import Request
-from tests.serving.contract.engines import is_idle, is_output_of, start
+from tests.serving.contract.engines import DEVICES, is_idle, is_output_of, start
 from tests.support.waiting import until
 
 
@@ -61,18 +61,24 @@ def test_a_model_that_cannot_be_built_is_told_with_its_reason(hosts: HostGroup) 
         assert is_output_of("a", engine.generate(Request("a")))
 
 
+@DEVICES
 @pytest.mark.parametrize(
     ("prompt", "told"),
     [
         ("raise", "RuntimeError: out of memory"),
         ("unfit", r"the output of request '1' is a tests\.serving\.contract\.models\.Evil, which cannot travel"),
+        pytest.param(
+            "elsewhere",
+            r"forward\(\) returned a tensor on meta for request '1', and the worker computes on",
+            marks=pytest.mark.torch,
+        ),
     ],
 )
 def test_an_output_that_fails_is_its_own_requests_error_and_the_batch_goes_on(
-    hosts: HostGroup, prompt: str, told: str
+    hosts: HostGroup, prompt: str, told: str, device: str
 ) -> None:
     """The others of the batch are delivered, byte for byte."""
-    with start(hosts, max_batch=3) as engine:
+    with start(hosts, device=device, max_batch=3) as engine:
         streams = [engine.submit(Request(f"{number}", prompt if number == 1 else "")) for number in range(3)]
         assert is_output_of("0", streams[0].result())
         with pytest.raises(PeerFailed, match=told):
