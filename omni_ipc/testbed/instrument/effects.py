@@ -25,6 +25,7 @@ from omni_ipc.testbed.instrument.tables import (
     Effect,
 )
 from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.where import is_stdlib
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _OURS = (*TOOLS, "omni_ipc")
@@ -93,6 +94,7 @@ class Effects:
         self.knows_module = knows_module
         self.shows: Mapping[type, bool] = Shows(knows)
         self._passing: dict[tuple[str, type], Passing] = {}
+        self._blind: dict[tuple[int, str | None], tuple[types.CodeType, bool]] = {}  # of functions, by code and module
         self.known: dict[tuple[int, type], Use | None] = {}
 
     def use(self, number: int, site: Site, kind: type) -> Use | None:
@@ -228,7 +230,15 @@ class Effects:
 
     def is_blind_in(self, function: Any) -> bool:
         """Tell whether a function may do something to what it is given that is not seen inside of it."""
-        function = bare(function)
+        if type(function) is not types.FunctionType or is_stdlib(function.__code__.co_filename):
+            return self._is_blind_in(bare(function))
+        key = id(function.__code__), function.__module__
+        known = self._blind.get(key)
+        if known is None:
+            known = self._blind[key] = function.__code__, self._is_blind_in(function)
+        return known[1]
+
+    def _is_blind_in(self, function: Any) -> bool:
         if self.knows(function) or (isinstance(function, type) and issubclass(function, BaseException)):
             return False
         return not is_of(getattr(function, "__module__", None) or "", _OURS)

@@ -22,6 +22,8 @@ _LIVES = ("weakref", "_weakref")
 _KEPT_ALIVE = "objects live to the end of a run, so no weak reference ended and no finalizer ran earlier"
 _TWINS = "two objects have one dictionary of attributes, or it is used beside its object; let each have its own"
 _OF_STRINGS = (builtins.exec, builtins.eval)
+_EMPTY = FLAT - {CodeType}
+"""Types of objects behind which there is nothing that code without points could get at."""
 
 
 class _Holds(dict[type, bool]):
@@ -138,26 +140,27 @@ class Using(Noting):
         self._tell_of_strings(function, arguments)
         name = SITES[site].name
         given = [*_cache(function), *arguments]
+        if _EMPTY.issuperset(map(type, given)):
+            return
         called = [argument for argument in arguments if is_blind(argument)]
 
         def uses() -> Uses:
             inside = self._looked_into(called, given) if called else []
             return [*inside, *(use for value in given for use in self._read(site, name, value))]
 
-        if any(type(value) not in FLAT or type(value) is CodeType for value in given):
-            self._together(kernel, uses)
+        self._together(kernel, uses)
 
     def _tell_of_strings(self, function: Any, arguments: tuple[Any, ...]) -> None:
         """Tell of code that has no text which could be rewritten."""
-        if function in _OF_STRINGS and arguments and not _is_plain(arguments[0]):
+        if isinstance(function, FunctionType):
+            if function.__code__.co_filename.startswith("<") and self._is_of_subject(function):
+                self.hide(f"'{function.__qualname__}' was made of a string, and has no points; write it as a function")
+        elif function in _OF_STRINGS and arguments and not _is_plain(arguments[0]):
             self.hide(f"code that {function.__name__}() makes of a string has no points; make it a function")
-        elif isinstance(function, FunctionType) and self._is_of_string(function):
-            self.hide(f"'{function.__qualname__}' was made of a string, and has no points; write it as a function")
 
-    def _is_of_string(self, function: FunctionType) -> bool:
+    def _is_of_subject(self, function: FunctionType) -> bool:
         assert self._points is not None
-        is_ours = self._points.effects.knows_module(function.__module__)
-        return is_ours and function.__code__.co_filename.startswith("<")
+        return self._points.effects.knows_module(function.__module__)
 
     def _read(self, site: int, name: str, value: Any) -> Uses:
         """Give what code without points gets at, by the name of what does it."""

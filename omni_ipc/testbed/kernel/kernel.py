@@ -81,9 +81,10 @@ class Kernel(Ending):
         self, name: str, fn: Callable[..., object], args: tuple[object, ...], group: Group | None = None
     ) -> Task:
         """Create a task, in its parent's process or in another one, and run it up to its first point."""
-        parent, number = self.identify()
+        parent = self.current
+        parent.made += 1
         index = len(self.tasks)
-        key = parent.key, number
+        key = parent.key, parent.made
         task = Task(name, index, hash(key), fn, args)  # the same in every process
         task.bit = self.identities[key]
         group = group or parent.group

@@ -127,6 +127,8 @@ class RunState:
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return the operations that were announced and not performed: the task's index, what they read and write."""
+        if not self.living:
+            return self.refused
         end = self.identities[THE_END] if any(task.daemon for task in self.living) else 0
         return self.refused + [
             (task.index, task.pending.reads | (end if task.daemon and task.ready() else 0), task.pending.writes)
@@ -143,8 +145,13 @@ class RunState:
 
     def cuts_off(self, task: Task) -> bool:
         """Tell whether the end of a task ends daemon threads that could go on."""
-        others = [other for other in self.living if other is not task]
-        return all(other.daemon for other in others) and any(other.ready() for other in others)
+        can_go_on = False
+        for other in self.living:  # in no generator, which costs more than most of them look at
+            if other is not task:
+                if not other.daemon:
+                    return False
+                can_go_on = can_go_on or other.ready()
+        return can_go_on
 
     # What a kernel that knows faults or buffers does here
 

@@ -47,19 +47,21 @@ class ControlledLock(Controlled):
         return bool(self.kernel.perform(Reading(f"{self.kind}.locked", self, lambda: self.owner is not None)))
 
     def __enter__(self) -> bool:
-        if self.owner is None and (task := self.kernel.changes_within(self.bit)) is not None:
+        kernel = self.kernel
+        if kernel.current.atomic and self.owner is None and (task := kernel.changes_within(self.bit)) is not None:
             self.owner = task
             self.scoped = True
             return True
-        return self.kernel.perform(Entering(self))  # type: ignore[no-any-return]
+        return kernel.perform(Entering(self))  # type: ignore[no-any-return]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        if self.owner is not None and self.kernel.changes_within(self.bit) is not None:
+        kernel = self.kernel
+        if kernel.current.atomic and self.owner is not None and kernel.changes_within(self.bit) is not None:
             self.owner = None
         else:
-            self.kernel.perform(Releasing(self))
+            kernel.perform(Releasing(self))
 
     def is_free(self) -> bool:
         """Tell whether nobody holds the lock."""

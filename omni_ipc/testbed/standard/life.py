@@ -158,9 +158,12 @@ def census(kernel: Kernel) -> int:
 
 def _unused(kernel: Kernel, name: str) -> str:
     """Return a name that no other task of the run has."""
-    taken = {task.name for task in kernel.tasks}
-    if name not in taken:
+    for task in kernel.tasks:
+        if task.name == name:
+            break
+    else:
         return name
+    taken = {task.name for task in kernel.tasks}
     return next(f"{name}#{number}" for number in range(2, len(taken) + 2) if f"{name}#{number}" not in taken)
 
 
