@@ -231,7 +231,7 @@ class Effects:
     def is_blind_in(self, function: Any) -> bool:
         """Tell whether a function may do something to what it is given that is not seen inside of it."""
         if type(function) is not types.FunctionType or is_stdlib(function.__code__.co_filename):
-            return self._is_blind_in(bare(function))
+            return self._is_blind_in(function if isinstance(function, type) else bare(function))
         key = id(function.__code__), function.__module__
         known = self._blind.get(key)
         if known is None:

@@ -37,7 +37,7 @@ class Kernel(Ending):
         return operation.execute()
 
     def changes_within(self, bit: int) -> Task | None:
-        """Let a change that need not wait be a part of the step in progress, and return whose, if a region is one.
+        """Let a change that need not wait be a part of the step in progress, that of a region, and return whose it is.
 
         Args:
             bit: of what is changed.
@@ -46,7 +46,7 @@ class Kernel(Ending):
             None if the change is to be an operation.
         """
         task = self.current
-        if not task.atomic or task.index < 0 or self.observer is not None:
+        if task.index < 0 or self.observer is not None:
             return None
         self.writes |= bit
         return task
