@@ -6,11 +6,11 @@ A race orders what lies around it, as it will when it is a point: so of what fol
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from itertools import product
 
 from omni_ipc.testbed.instrument.noting import Stretch
-from omni_ipc.testbed.instrument.ordering import Ordering
+from omni_ipc.testbed.instrument.ordering import Clock, Ordering
 from omni_ipc.testbed.kernel import Kernel
 
 Place = tuple[Hashable, Hashable]
@@ -43,7 +43,7 @@ class Unordered:
         self._suspects = suspects
         self._kinds: dict[tuple[Key, ...], _Kind] = {}
         self._racing: dict[tuple[_Kind, _Kind], dict[Place, set[int]]] = {}  # as far as anybody has asked
-        self._closing: dict[int, dict[_Kind, list[int]]] = defaultdict(dict)  # by task and kind, steps that end them
+        self._done: dict[int, dict[_Kind, int]] = defaultdict(dict)  # by task, which of its steps ended a kind last
 
     def go_through(self, stretches: Iterable[Stretch]) -> set[int]:
         """Return the sites of races."""
@@ -63,26 +63,23 @@ class Unordered:
         return kind
 
     def _meet(self, task: int, depth: int, kind: _Kind) -> None:
-        ordering = self._ordering
-        ordering.advance(depth)
-        before = ordering.before
-        for other, done in self._closing.items():
+        self._ordering.advance(depth)
+        clock = self._ordering.clocks[task]
+        for other, done in self._done.items():
             if other != task:
+                known = clock[other]
                 for earlier, closing in done.items():
-                    if not before[task] >> closing[-1] & 1 and self._races(earlier, kind):
-                        self._judge(task, done, kind)
-        self._closing[task].setdefault(kind, []).append(ordering.closing(task, depth))
+                    if closing > known and self._races(earlier, kind):
+                        self._judge(clock, other, done, kind)
+        self._done[task][kind] = clock[task] + 1
 
-    def _judge(self, task: int, done: Mapping[_Kind, Sequence[int]], kind: _Kind) -> None:
+    def _judge(self, clock: Clock, other: int, done: Mapping[_Kind, int], kind: _Kind) -> None:
         """Hold what a task does, place by place, against what another one did: all of it that does not come before."""
-        before = self._ordering.before
         for place in kind.places:
             for earlier, closing in done.items():
-                if before[task] >> closing[-1] & 1:
-                    continue  # and so does all that it did earlier
-                if sites := self._races(earlier, kind).get(place):
+                if closing > clock[other] and (sites := self._races(earlier, kind).get(place)):
                     self.races |= sites
-                    before[task] |= sum(1 << step for step in set(closing))
+                    clock[other] = closing
 
     def _races(self, earlier: _Kind, kind: _Kind) -> Mapping[Place, set[int]]:
         """Return, by place, the sites of what two kinds do there in conflict, if nothing orders them.
