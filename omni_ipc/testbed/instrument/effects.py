@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple
 
-from omni_ipc.testbed.instrument.kinds import VALUES, Shows, bare, container, is_of, look_up
+from omni_ipc.testbed.instrument.kinds import VALUES, ItemsTold, Told, bare, container, is_of, look_up
 from omni_ipc.testbed.instrument.sites import Kind, Site
 from omni_ipc.testbed.instrument.tables import (
     BY_NAME,
@@ -33,6 +33,7 @@ _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functo
 
 
 _NAMED = (Kind.ATTRIBUTE, Kind.BY_NAME)
+_ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__")
 _UNTYPED = {"__setattr__": True, "__delattr__": True, "__getattribute__": False}
 """Methods of every object that use one of its attributes, and whether they change it."""
 
@@ -83,7 +84,7 @@ class Effects:
 
     Attributes:
         known: what was found so far, by site and type.
-        shows: by type, whether its objects show others: views, iterators, and what wraps containers unseen.
+        items: by type, where the use of items is told.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Effects:
         self.knows = knows
         self.codes = codes
         self.knows_module = knows_module
-        self.shows: Mapping[type, bool] = Shows(knows)
+        self.items: Mapping[type, Told] = ItemsTold(knows, self._acts_itself)
         self._passing: dict[tuple[str, type], Passing] = {}
         self._blind: dict[tuple[int, str | None], tuple[types.CodeType, bool]] = {}  # of functions, by code and module
         self.known: dict[tuple[int, type], Use | None] = {}
@@ -165,6 +166,9 @@ class Effects:
         if isinstance(function := bare(found), types.FunctionType):
             return Use(ALL, True, by=function)  # it may do anything
         return Use(ALL, name not in PURE)
+
+    def _acts_itself(self, kind: type) -> bool:
+        return all(self._method(name, kind) is None for name in _ITEMS)
 
     def _step(self, kind: type) -> Use | None:
         if container(kind) is not None:

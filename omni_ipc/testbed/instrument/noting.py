@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
+from omni_ipc.testbed.instrument.kinds import Told
 from omni_ipc.testbed.instrument.points import Points
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
@@ -36,7 +37,7 @@ class Noting:
 
     def __init__(self) -> None:
         self.unseen: dict[str, None] = {}
-        self._shows: Mapping[type, bool] = {}
+        self._items: Mapping[type, Told] = {}
         self._codes: Container[int] = ()
         self.marked = bytearray()
         self._stretches: list[Stretch] = []
@@ -50,10 +51,10 @@ class Noting:
     def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
         """Follow a run."""
         self._outer.append(
-            (self._kernel, self._points, self.marked, self._stretches, self._shows, self._codes, self.unseen)
+            (self._kernel, self._points, self.marked, self._stretches, self._items, self._codes, self.unseen)
         )
         self._kernel, self._points, self.marked = kernel, points, marked
-        self._stretches, self._shows, self._codes, self.unseen = [], points.effects.shows, points.effects.codes, {}
+        self._stretches, self._items, self._codes, self.unseen = [], points.effects.items, points.effects.codes, {}
         self._depth = -1
 
     def end(self) -> tuple[list[Stretch], dict[str, None]]:
@@ -61,7 +62,7 @@ class Noting:
         noted = self._stretches, self.unseen
         self._notes = {}
         outer = self._outer.pop()
-        self._kernel, self._points, self.marked, self._stretches, self._shows, self._codes, self.unseen = outer
+        self._kernel, self._points, self.marked, self._stretches, self._items, self._codes, self.unseen = outer
         self._depth, self._task = -1, None
         return noted
 

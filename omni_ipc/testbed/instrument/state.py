@@ -27,17 +27,16 @@ class Saved:
 
     def put_back(self) -> None:
         """Let it hold that again, and nothing else."""
-        if not self._is_there():
-            _fill(self.holder, self._keys, self._values)
+        _fill(self.holder, self._keys, self._values)
 
-    def _is_there(self) -> bool:
+    def is_there(self) -> bool:
+        """Tell whether it holds that now."""
+        if type(self.holder) is CellType:
+            return _held(self.holder) is self._values[0]
         keys, values = self._now or _content(self.holder)
-        return (
-            len(values) == len(self._values)
-            and all(map(is_, values, self._values))
-            and len(keys) == len(self._keys)
-            and all(map(is_, keys, self._keys))
-        )
+        if len(values) != len(self._values) or not all(map(is_, values, self._values)):
+            return False
+        return not self._keys or all(map(is_, keys, self._keys))
 
     def exchange(self, by: Callable[[Any], Any]) -> bool:
         """Exchange values that stand for others; tell whether there were any."""
@@ -64,7 +63,8 @@ class State:
     def begin(self) -> None:
         """Put all back, before a run."""
         for saved in self._saved:
-            saved.put_back()
+            if not saved.is_there():
+                saved.put_back()
         for cache in self._caches:
             cache.cache_clear()
 
@@ -104,13 +104,17 @@ def _content(holder: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         case bytearray():
             return (), list(bytes(holder))
         case CellType():
-            try:
-                return (), [holder.cell_contents]
-            except ValueError:
-                return (), [_EMPTY]
+            return (), [_held(holder)]
         case Slots():
             return (), holder.read()
     raise AssertionError(f"a {type(holder).__name__} holds nothing")
+
+
+def _held(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _EMPTY
 
 
 def _fill(holder: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import Any
 
 from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS
+from omni_ipc.testbed.instrument.kinds import BEHIND
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.instrument.using import Using
@@ -44,8 +45,9 @@ class Touching(Using):
         kernel = self._kernel
         if kernel is None:
             return value
-        if self._shows[type(value)]:
-            self._together(kernel, lambda: self._item_of(site, value))
+        if told := self._items[type(value)]:
+            if told is BEHIND:
+                self._together(kernel, lambda: self._item_of(site, value))
             return value
         if self.marked[site]:
             self._pause(kernel, site, value, (key,))

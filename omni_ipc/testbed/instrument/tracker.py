@@ -55,7 +55,8 @@ class Tracker(Touching):
 
     def touch_passed(self, site: int, function: Any, last: Any, *others: Any) -> Any:
         """Announce the call of a function, whose last argument was evaluated last."""
-        self._pass(site, function, (*others, last))
+        if id(getattr(function, "__code__", None)) not in self._codes:  # what has points tells itself what it does
+            self._pass(site, function, (*others, last))
         return last
 
     def touch_named(self, site: int, last: Any, *others: Any) -> Any:

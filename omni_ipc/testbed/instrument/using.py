@@ -12,6 +12,7 @@ from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS, all_behind, called
 from omni_ipc.testbed.instrument.callables import any_blind, changes, is_blind
 from omni_ipc.testbed.instrument.effects import Passing
 from omni_ipc.testbed.instrument.generators import Generators
+from omni_ipc.testbed.instrument.kinds import BEHIND
 from omni_ipc.testbed.instrument.noting import Noting, Stretch, Uses
 from omni_ipc.testbed.instrument.sites import CHANGED_BY_C, READ_BY_C, SITES, Kind
 from omni_ipc.testbed.instrument.tables import LOOKING, SHALLOW, THROUGH
@@ -87,7 +88,7 @@ class Using(Noting):
         for argument in arguments:
             if self._holds[type(argument)] and self._hands(kernel, site, value, arguments):
                 return
-        if self._shows[type(value)]:
+        if self._items[type(value)] is BEHIND:
             self._together(kernel, lambda: [*self._through(site, value), (site, value)])
             return
         if self.marked[site]:
@@ -128,9 +129,7 @@ class Using(Noting):
     def _pass(self, site: int, function: Any, arguments: tuple[Any, ...]) -> None:
         """Announce the call of a function with what it does to what is handed to it."""
         kernel, points = self._kernel, self._points
-        if kernel is None or points is None or id(getattr(function, "__code__", None)) in self._codes:
-            return
-        if not points.effects.is_blind_in(function):
+        if kernel is None or points is None or not points.effects.is_blind_in(function):
             return
         while isinstance(function, functools.partial):
             arguments = (*function.args, *function.keywords.values(), *arguments)
