@@ -97,8 +97,8 @@ class Tracker(Touching):
 
     def _step(self, shown: Uses, site: int, steps: Any) -> None:
         """Announce a step of an iterator or a view, and that what it shows is read."""
-        if self._kernel is not None:
-            self._together(self._kernel, lambda: [(site, steps), *shown])
+        if self._company is not None:
+            self._together(self._company, lambda: [(site, steps), *shown])
 
     # Code that runs for a while
 
@@ -109,11 +109,11 @@ class Tracker(Touching):
             value: what is yielded, or returned.
             owner: the object whose method it is.
         """
-        if self._kernel is not None:
+        if self._company is not None:
             frame = sys._getframe(1)
             is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
             running = self.generators.of(frame) if is_generator else frame.f_code
-            self._together(self._kernel, lambda: [(site, part) for part in (running, *owner)])
+            self._together(self._company, lambda: [(site, part) for part in (running, *owner)])
         return value
 
     def touch_next(self, site: int, steps: Any) -> Any:

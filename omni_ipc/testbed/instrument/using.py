@@ -82,7 +82,7 @@ class Using(Noting):
 
     def _use(self, site: int, value: Any, arguments: tuple[Any, ...]) -> None:
         """Announce the use of an object, by a method, or whatever else takes arguments."""
-        kernel = self._kernel
+        kernel = self._company
         if kernel is None:
             return
         for argument in arguments:
@@ -139,7 +139,7 @@ class Using(Noting):
         self._tell_of_strings(function, arguments)
         name = SITES[site].name
         given = [*_cache(function), *arguments]
-        if _EMPTY.issuperset(map(type, given)):
+        if self._company is None or _EMPTY.issuperset(map(type, given)):
             return
         called = [argument for argument in arguments if is_blind(argument)]
 

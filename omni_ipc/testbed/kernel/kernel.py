@@ -94,6 +94,8 @@ class Kernel(Ending):
         self.tasks.append(task)
         self.living.append(task)
         self.unjoined += 1
+        if self.unjoined == 1 and self.accompanied is not None:
+            self.accompanied(True)
         self.begun(task)
         self.pool.carry(self, task)
         if parent is not self.outside:

@@ -33,6 +33,7 @@ class RunState:
         read_log, write_log: the same of all steps: item 0 of main before its first point, item k + 1 of step k.
         living: tasks that have not ended, by index.
         unjoined: how many tasks but main there are, or were, whose end nobody has waited for.
+        accompanied: called with True when there is one such task, and had been none; with False when none is left.
         last: the task that took the last step.
         current: the task that runs now.
         time: bit of the clock, if timers may fire before their time.
@@ -48,9 +49,10 @@ class RunState:
     """
 
     __slots__ = (  # noqa: SIM905 - so many attributes would cost twice as much in a dictionary
-        "__dict__ __weakref__ agents births chooser clock closers current curtailed depth escape failure groups "
-        "identities jumps known last limit living max_steps numbered observer order outside over plumbing pool pruned "
-        "read_log reads recurrence refused resumed retired starter starting tasks time unjoined write_log writes"
+        "__dict__ __weakref__ accompanied agents births chooser clock closers current curtailed depth escape failure "
+        "groups identities jumps known last limit living max_steps numbered observer order outside over plumbing pool "
+        "pruned read_log reads recurrence refused resumed retired starter starting tasks time unjoined write_log "
+        "writes"
     ).split()
 
     keeps: list[Any] | None = None  # objects that outlive runs, if it is not one of a run
@@ -83,6 +85,7 @@ class RunState:
         self.tasks: list[Task] = []
         self.living: list[Task] = []
         self.unjoined = -1
+        self.accompanied: Callable[[bool], object] | None = None
         self.outside = Task("outside", -1, 0, nothing, ())
         self.outside.atomic = 1
         self.outside.switch = getcurrent().switch
@@ -122,8 +125,12 @@ class RunState:
 
     def join(self, task: Task) -> None:
         """Take note that the current task has waited for the end of another one."""
-        self.unjoined -= not task.joined
+        if task.joined:
+            return
         task.joined = True
+        self.unjoined -= 1
+        if not self.unjoined and self.accompanied is not None:
+            self.accompanied(False)
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return the operations that were announced and not performed: the task's index, what they read and write."""
