@@ -168,8 +168,10 @@ class Kernel(Ending):
         depth = self.depth
         if depth < self.known:
             index = self.order[depth]
-            if index >= len(self.tasks) or not (chosen := self.tasks[index]).ready():
-                chosen = self._wait_for(index)
+            task = self.tasks[index] if index < len(self.tasks) else None
+            if task is None or (task.ready is not always and not task.ready()):
+                task = self._wait_for(index)
+            chosen = task
         else:
             if depth >= self.limit:
                 self._meet_limit()
