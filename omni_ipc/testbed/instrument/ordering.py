@@ -25,6 +25,7 @@ class Ordering:
         clocks: by task, how many steps of each task come before what it does now: its own are those that it has taken,
             and the end of a task counts as one more.
         advance: goes on until so many steps have been taken.
+        close: makes an end, so that nothing need wait for the garbage collector.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -40,7 +41,7 @@ class Ordering:
             self._born[step].append(task)
         taking = self._take()
         next(taking)
-        self.advance = taking.send
+        self.advance, self.close = taking.send, taking.close
 
     def _take(self) -> Generator[None, int, None]:
         """Take step after step; what is sent is how many are to be taken by then."""

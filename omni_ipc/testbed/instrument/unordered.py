@@ -53,6 +53,7 @@ class Unordered:
             kind = kinds.get(keys) or self._sort(keys)
             if kind.places:
                 self._meet(task.index, depth, kind)
+        self._ordering.close()
         return self.races
 
     def _sort(self, keys: tuple[Key, ...]) -> _Kind:
