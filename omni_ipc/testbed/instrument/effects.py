@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import sys
 import threading
 import types
 from collections import defaultdict
@@ -95,7 +96,7 @@ class Effects:
         self.knows_module = knows_module
         self.items: Mapping[type, Told] = ItemsTold(knows, self._acts_itself)
         self._passing: dict[tuple[str, type], Passing] = {}
-        self._blind: dict[tuple[int, str | None], tuple[types.CodeType, bool]] = {}  # of functions, by code and module
+        self._blind: dict[tuple[int, str | None], tuple[object, bool]] = {}  # by function, or code, and module
         self.known: dict[tuple[int, type], Use | None] = {}
 
     def use(self, number: int, site: Site, kind: type) -> Use | None:
@@ -234,13 +235,21 @@ class Effects:
 
     def is_blind_in(self, function: Any) -> bool:
         """Tell whether a function may do something to what it is given that is not seen inside of it."""
-        if type(function) is not types.FunctionType or is_stdlib(function.__code__.co_filename):
+        kind = type(function)
+        if kind is types.FunctionType and not is_stdlib(function.__code__.co_filename):
+            kept = function.__code__
+        elif kind is types.BuiltinFunctionType or kind is type:
+            kept = function
+        else:
             return self._is_blind_in(function if isinstance(function, type) else bare(function))
-        key = id(function.__code__), function.__module__
+        key = id(kept), function.__module__
         known = self._blind.get(key)
-        if known is None:
-            known = self._blind[key] = function.__code__, self._is_blind_in(function)
-        return known[1]
+        if known is not None:
+            return known[1]
+        found = self._is_blind_in(function)
+        if kept is not function or _is_lasting(function):
+            self._blind[key] = kept, found
+        return found
 
     def _is_blind_in(self, function: Any) -> bool:
         if self.knows(function) or (isinstance(function, type) and issubclass(function, BaseException)):
@@ -262,6 +271,11 @@ class Effects:
         if module == "collections.abc":  # works by other methods of the object
             return self.knows(kind)
         return is_of(module, STATELESS) or getattr(function, "__objclass__", None) is object
+
+
+def _is_lasting(value: Any) -> bool:
+    """Tell whether a function or a class has a name in its module, so that to keep it costs no memory."""
+    return getattr(sys.modules.get(value.__module__), value.__name__, None) is value
 
 
 def _builtin(effect: Effect | None, name: str, kind: type) -> Use | None:

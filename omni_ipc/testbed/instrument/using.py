@@ -137,9 +137,11 @@ class Using(Noting):
         if getattr(function, "__module__", None) in _LIVES:
             kernel.curtailed.add(_KEPT_ALIVE)
         self._tell_of_strings(function, arguments)
+        if self._company is None:
+            return
         name = SITES[site].name
         given = [*_cache(function), *arguments]
-        if self._company is None or _EMPTY.issuperset(map(type, given)):
+        if _EMPTY.issuperset(map(type, given)):
             return
         called = [argument for argument in arguments if is_blind(argument)]
 
