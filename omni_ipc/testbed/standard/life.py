@@ -169,10 +169,10 @@ def _unused(kernel: Kernel, name: str) -> str:
 
 def _run(life: Life, thread: Any) -> None:
     """Be the body of a task that plays a thread."""
-    life.task = life.kernel.current
-    life.task.bit |= life.bit | census(life.kernel)
-    life.task.thread, life.task.daemon = thread, thread.daemon
-    thread._ident = thread._native_id = identify(life.task)
+    task = life.task = life.kernel.current
+    task.bit |= life.bit | census(life.kernel)
+    task.thread, task.daemon = thread, thread.daemon
+    thread._ident = thread._native_id = identify(task)
     try:
         thread.run()
     except RunEnded:
