@@ -102,9 +102,7 @@ class Runner:
             KeyboardInterrupt: the user has had enough.
         """
         self._guard.raise_if_interrupted()
-        kernel = self._make(
-            chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix
-        )
+        kernel = self._make(chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix)
         sharing = self.sharing if self._takes_runtime and not self._declared else None  # or instrumentation sees it
         return kernel, ControlledRuntime(kernel, self._transparent, sharing)
 
