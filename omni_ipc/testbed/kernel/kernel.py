@@ -36,21 +36,6 @@ class Kernel(Ending):
         self.writes |= operation.writes
         return operation.execute()
 
-    def changes_within(self, bit: int) -> Task | None:
-        """Let a change that need not wait be a part of the step in progress, that of a region, and return whose it is.
-
-        Args:
-            bit: of what is changed.
-
-        Returns:
-            None if the change is to be an operation.
-        """
-        task = self.current
-        if task.index < 0 or self.observer is not None:
-            return None
-        self.writes |= bit
-        return task
-
     def perform_within(self, operation: Operation, timeout: float | None) -> Any:
         """Perform an operation, or let it expire if it is not enabled within ``timeout`` virtual seconds.
 

@@ -36,6 +36,8 @@ class RunState:
         accompanied: called with True when there is one such task, and had been none; with False when none is left.
         last: the task that took the last step.
         current: the task that runs now.
+        merges: a task may change something in a region, where it need not wait, without an operation: nobody has to be
+            told, and nothing waits for it.
         time: bit of the clock, if timers may fire before their time.
         resumed: called with each task that goes on after another one; for what hides in the OS thread.
         starting: called with function and arguments of each thread that is started; for what threads share unseen.
@@ -50,9 +52,9 @@ class RunState:
 
     __slots__ = (  # noqa: SIM905 - so many attributes would cost twice as much in a dictionary
         "__dict__ __weakref__ accompanied agents births chooser clock closers current curtailed depth escape failure "
-        "groups identities jumps known last limit living max_steps numbered observer order outside over plumbing pool "
-        "pruned read_log reads recurrence refused resumed retired starter starting tasks time unjoined write_log "
-        "writes"
+        "groups identities jumps known last limit living max_steps merges numbered observer order outside over "
+        "plumbing pool pruned read_log reads recurrence refused resumed retired starter starting tasks time unjoined "
+        "write_log writes"
     ).split()
 
     keeps: list[Any] | None = None  # objects that outlive runs, if it is not one of a run
@@ -72,6 +74,7 @@ class RunState:
         self.reads = self.writes = 0
         self.read_log: list[int] = []
         self.write_log: list[int] = []
+        self.merges = True
         self.time = 0
         self.births: dict[int, int] = {}
         self.jumps: list[int] = []

@@ -48,7 +48,9 @@ class ControlledLock(Controlled):
 
     def __enter__(self) -> bool:
         kernel = self.kernel
-        if kernel.current.atomic and self.owner is None and (task := kernel.changes_within(self.bit)) is not None:
+        task = kernel.current
+        if task.atomic and self.owner is None and kernel.merges and task is not kernel.outside:
+            kernel.writes |= self.bit
             self.owner = task
             self.scoped = True
             return True
@@ -58,7 +60,9 @@ class ControlledLock(Controlled):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         kernel = self.kernel
-        if kernel.current.atomic and self.owner is not None and kernel.changes_within(self.bit) is not None:
+        task = kernel.current
+        if task.atomic and self.owner is not None and kernel.merges and task is not kernel.outside:
+            kernel.writes |= self.bit
             self.owner = None
         else:
             kernel.perform(Releasing(self))
