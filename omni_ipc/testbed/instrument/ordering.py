@@ -39,13 +39,14 @@ class Ordering:
         self._born: dict[int, list[int]] = defaultdict(list)
         for task, step in kernel.births.items():
             self._born[step].append(task)
+        self._turns = self._ends | self._born.keys()
         taking = self._take()
         next(taking)
         self.advance, self.close = taking.send, taking.close
 
     def _take(self) -> Generator[None, int, None]:
         """Take step after step; what is sent is how many are to be taken by then."""
-        clocks, written, read, ends, born = self.clocks, self._written, self._read, self._ends, self._born
+        clocks, written, read, turns = self.clocks, self._written, self._read, self._turns
         log = zip(self._order, self._kernel.read_log[1:], self._kernel.write_log[1:], strict=False)
         depth = yield
         for step, (task, reads, writes) in enumerate(log):
@@ -53,7 +54,8 @@ class Ordering:
                 depth = yield
             clock = clocks[task]
             clock[task] += 1
-            if step in ends:
+            is_turn = step in turns
+            if is_turn and step in self._ends:
                 writes &= ~self._kernel.tasks[task].bit  # its end is a step of its own here
             if reads or writes & (writes - 1):
                 self._touch(task, reads, writes)
@@ -63,7 +65,7 @@ class Ordering:
                 if writes in read:
                     _join(clock, read.pop(writes))
                 written[writes] = task, clock[:]
-            if step in ends or step in born:
+            if is_turn:
                 self._begin_and_end(task, step)
         while True:
             yield

@@ -47,13 +47,14 @@ class Unordered:
 
     def go_through(self, stretches: Iterable[Stretch]) -> set[int]:
         """Return the sites of races."""
-        kinds = self._kinds
+        kinds, ordering = self._kinds, self._ordering
         for task, depth, notes in stretches:
             keys = tuple(notes)
             kind = kinds.get(keys) or self._sort(keys)
             if kind.places:
-                self._meet(task.index, depth, kind)
-        self._ordering.close()
+                ordering.advance(depth)
+                self._meet(task.index, kind)
+        ordering.close()
         return self.races
 
     def _sort(self, keys: tuple[Key, ...]) -> _Kind:
@@ -63,8 +64,7 @@ class Unordered:
             kind.places.setdefault(place, []).append(access)
         return kind
 
-    def _meet(self, task: int, depth: int, kind: _Kind) -> None:
-        self._ordering.advance(depth)
+    def _meet(self, task: int, kind: _Kind) -> None:
         clock = self._ordering.clocks[task]
         for other, done in self._done.items():
             if other != task:
