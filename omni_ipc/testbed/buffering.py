@@ -89,6 +89,7 @@ class BufferingKernel(FaultingKernel):
     def __init__(self, chooser: Chooser, *, order: MemoryOrder, **options: Any) -> None:
         super().__init__(chooser, **options)
         self._order = order
+        self.merges = False  # as each operation, it may have to wait for stores, or be a fence
         self._stores: dict[Task, list[Store]] = {}  # in the order of the program
         self._drains: dict[tuple[Task, int], Drain] = {}
 
@@ -144,9 +145,6 @@ class BufferingKernel(FaultingKernel):
         if self.current.atomic and operation.fences:
             self.fence()
         return super().perform_within(operation, timeout)
-
-    def changes_within(self, bit: int) -> Task | None:
-        return None  # as each operation, it may have to wait for stores, or be a fence
 
     def next_task(self) -> Task:
         caller = self.current

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Failure, FailureKind, Wait
 from omni_ipc.testbed.brief import say_error
+from omni_ipc.testbed.operations import always
 from omni_ipc.testbed.tasks import Task
 from omni_ipc.testbed.where import from_here, is_ours, is_stdlib, locate, locate_error
 
@@ -44,13 +45,13 @@ def _claim(error: BaseException, frames: Sequence[traceback.FrameSummary]) -> st
 
 
 def find_cycle(task: Task) -> Failure | None:
-    """Follow who waits for whom from a task that is about to block; a way back to it is a deadlock.
+    """Follow who waits for whom from a task that cannot go on; a way back to it is a deadlock.
 
     A task that waits for a plain lock of its own is no cycle yet, nor is one of locks that were taken by ``acquire()``:
     another task may release them.
     """
-    holder = _holder(task)
-    if holder is None or _holder(holder) is None:
+    holder = None if task.pending is None else task.pending.holder()
+    if holder is None or holder.ready is always or _holder(holder) is None:
         return None  # as most often: a chain is put together only if it has links
     chain = _chain(task, certain=True)
     if len(chain) < 3 or chain[-1] is not task:

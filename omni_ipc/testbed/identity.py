@@ -35,9 +35,9 @@ class Identities(dict[Hashable, int]):
 
     def refine(self) -> bool:
         """From now on tell apart what was met, and tell whether there is anything new."""
-        new = not self._met <= self.distinctions
-        self.distinctions |= self._met
-        return new
+        new = self._met - self.distinctions
+        self.distinctions |= new
+        return bool(new)
 
     def __missing__(self, key: Hashable) -> int:
         bit = self[key] = 1 << len(self)

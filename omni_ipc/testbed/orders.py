@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 
 from omni_ipc.testbed.strategies.base import Run
 
@@ -19,16 +20,19 @@ def signature(run: Run) -> int:
     What a task does is determined by what it finds, so where all histories are the same, all that conflicts is.
     """
     keys = run.keys
-    written: dict[int, int] = {}  # by bit, a number for its history up to the last write
-    read: dict[int, int] = {}  # and for the reads since
+    written: defaultdict[int, list[Hashable]] = defaultdict(list)  # by bit, its history up to the last write
+    read: dict[int, int] = {}  # and a number for the reads since
     for index, reads, writes in zip(run.order, run.reads[1:], run.writes[1:], strict=False):
         if writes:
             for bit in bits_of(writes):
-                written[bit] = hash((written.get(bit, 0), read.pop(bit, 0), keys[index]))
+                if bit in read:
+                    written[bit].append((read.pop(bit),))
+                written[bit].append(keys[index])
         if reads:
             for bit in bits_of(reads):
                 read[bit] = read.get(bit, 0) + keys[index]
-    return hash((frozenset(written.items()), frozenset(read.items())))
+    histories = frozenset((bit, tuple(history)) for bit, history in written.items())
+    return hash((histories, frozenset(read.items())))
 
 
 @functools.lru_cache(maxsize=10_000)

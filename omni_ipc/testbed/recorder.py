@@ -44,6 +44,7 @@ class Recorder:
         self._before: Task | None = None
         self._now = 0.0
         kernel.observer = self
+        kernel.merges = False
 
     def step(self, kernel: Kernel, chosen: Task) -> None:
         """Take note of a decision."""

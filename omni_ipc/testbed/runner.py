@@ -62,8 +62,8 @@ class Runner:
         self._takes_runtime = takes_runtime(scenario)
         self._transparent = transparent
         self._max_steps = max_steps
-        self._memory = memory
         self._faults = tuple(faults)
+        self._make = _cheapest(memory, self._faults)
         self._met: set[str] = set()
         self._pool = Pool()
         self.identities = Identities()
@@ -104,17 +104,9 @@ class Runner:
             KeyboardInterrupt: the user has had enough.
         """
         self._guard.raise_if_interrupted()
-        kernel = self._make()(
-            chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix
-        )
+        kernel = self._make(chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix)
         sharing = self.sharing if self._takes_runtime and not self._declared else None  # or instrumentation sees it
         return kernel, ControlledRuntime(kernel, self._transparent, sharing)
-
-    def _make(self) -> Callable[..., Kernel]:
-        """Choose the cheapest kernel that can do what is asked for."""
-        if self._memory is not MemoryOrder.SC:
-            return functools.partial(BufferingKernel, order=self._memory, faults=self._faults)
-        return functools.partial(FaultingKernel, faults=self._faults) if self._faults else Kernel
 
     def start(self, kernel: Kernel, rt: ControlledRuntime) -> None:
         """Run the scenario as the task "main" until the run is over, or is suspended by its chooser."""
@@ -219,6 +211,13 @@ class Runner:
     def record(self, prefix: Sequence[int]) -> Run:
         """Run one schedule again, in the default order after ``prefix``, and put its steps into words."""
         return self.run(DefaultOrder(), prefix, record=True)
+
+
+def _cheapest(memory: MemoryOrder, faults: Sequence[Fault]) -> Callable[..., Kernel]:
+    """Return what makes the cheapest kernel that can do what is asked for."""
+    if memory is not MemoryOrder.SC:
+        return functools.partial(BufferingKernel, order=memory, faults=faults)
+    return functools.partial(FaultingKernel, faults=faults) if faults else Kernel
 
 
 def takes_runtime(scenario: object) -> bool:

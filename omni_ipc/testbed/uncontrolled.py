@@ -182,8 +182,8 @@ class _Process:
 
     def raise_if_interrupted(self) -> None:
         """Answer a Ctrl-C that came between two runs."""
-        interrupted, self._interrupted = self._interrupted, False
-        if interrupted:
+        if self._interrupted:
+            self._interrupted = False
             raise KeyboardInterrupt
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:

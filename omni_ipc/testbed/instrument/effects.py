@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 import functools
+import sys
 import threading
 import types
 from collections import defaultdict
 from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple
 
-from omni_ipc.testbed.instrument.kinds import VALUES, Shows, bare, container, is_of, look_up
+from omni_ipc.testbed.instrument.kinds import VALUES, ItemsTold, Told, bare, container, is_of, look_up
 from omni_ipc.testbed.instrument.sites import Kind, Site
 from omni_ipc.testbed.instrument.tables import (
     BY_NAME,
@@ -25,6 +26,7 @@ from omni_ipc.testbed.instrument.tables import (
     Effect,
 )
 from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.where import is_stdlib
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _OURS = (*TOOLS, "omni_ipc")
@@ -32,6 +34,7 @@ _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functo
 
 
 _NAMED = (Kind.ATTRIBUTE, Kind.BY_NAME)
+_ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__")
 _UNTYPED = {"__setattr__": True, "__delattr__": True, "__getattribute__": False}
 """Methods of every object that use one of its attributes, and whether they change it."""
 
@@ -82,7 +85,7 @@ class Effects:
 
     Attributes:
         known: what was found so far, by site and type.
-        shows: by type, whether its objects show others: views, iterators, and what wraps containers unseen.
+        items: by type, where the use of items is told.
     """
 
     def __init__(
@@ -91,8 +94,9 @@ class Effects:
         self.knows = knows
         self.codes = codes
         self.knows_module = knows_module
-        self.shows: Mapping[type, bool] = Shows(knows)
+        self.items: Mapping[type, Told] = ItemsTold(knows, self._acts_itself)
         self._passing: dict[tuple[str, type], Passing] = {}
+        self._blind: dict[tuple[int, str | None], tuple[object, bool]] = {}  # by function, or code, and module
         self.known: dict[tuple[int, type], Use | None] = {}
 
     def use(self, number: int, site: Site, kind: type) -> Use | None:
@@ -164,6 +168,9 @@ class Effects:
             return Use(ALL, True, by=function)  # it may do anything
         return Use(ALL, name not in PURE)
 
+    def _acts_itself(self, kind: type) -> bool:
+        return all(self._method(name, kind) is None for name in _ITEMS)
+
     def _step(self, kind: type) -> Use | None:
         if container(kind) is not None:
             return self._method("__iter__", kind)
@@ -228,7 +235,23 @@ class Effects:
 
     def is_blind_in(self, function: Any) -> bool:
         """Tell whether a function may do something to what it is given that is not seen inside of it."""
-        function = bare(function)
+        kind = type(function)
+        if kind is types.FunctionType and not is_stdlib(function.__code__.co_filename):
+            kept = function.__code__
+        elif kind is types.BuiltinFunctionType or kind is type:
+            kept = function
+        else:
+            return self._is_blind_in(function if isinstance(function, type) else bare(function))
+        key = id(kept), function.__module__
+        known = self._blind.get(key)
+        if known is not None:
+            return known[1]
+        found = self._is_blind_in(function)
+        if kept is not function or _is_lasting(function):
+            self._blind[key] = kept, found
+        return found
+
+    def _is_blind_in(self, function: Any) -> bool:
         if self.knows(function) or (isinstance(function, type) and issubclass(function, BaseException)):
             return False
         return not is_of(getattr(function, "__module__", None) or "", _OURS)
@@ -248,6 +271,11 @@ class Effects:
         if module == "collections.abc":  # works by other methods of the object
             return self.knows(kind)
         return is_of(module, STATELESS) or getattr(function, "__objclass__", None) is object
+
+
+def _is_lasting(value: Any) -> bool:
+    """Tell whether a function or a class has a name in its module, so that to keep it costs no memory."""
+    return getattr(sys.modules.get(value.__module__), value.__name__, None) is value
 
 
 def _builtin(effect: Effect | None, name: str, kind: type) -> Use | None:

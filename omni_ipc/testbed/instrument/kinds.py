@@ -40,20 +40,45 @@ def has_content(kind: type) -> bool:
     return container(kind) is not None or hasattr(kind, "__next__")
 
 
-class Shows(dict[type, bool]):
-    """Finds by type whether objects show others: views, iterators, and objects that work by code without points.
+class Told(enum.IntEnum):
+    """Where the use of an object's items is told."""
+
+    HERE = 0
+    """At the site of the use."""
+    BEHIND = 1
+    """Of what the object shows: it is a view, an iterator, or works by code without points."""
+    INSIDE = 2
+    """By its own code, which has points, if at all: what does not change has nothing to tell."""
+
+
+BEHIND = Told.BEHIND  # by itself, as it is asked for at each use
+
+
+class ItemsTold(dict[type, Told]):
+    """Finds by type where the use of items is told.
 
     Args:
         knows: as of `Effects`.
+        acts_itself: tells whether all that uses items of objects of a type is code with points.
     """
 
-    def __init__(self, knows: Callable[[Any], bool]) -> None:
+    def __init__(self, knows: Callable[[Any], bool], acts_itself: Callable[[type], bool]) -> None:
         super().__init__()
         self._knows = knows
+        self._acts_itself = acts_itself
 
-    def __missing__(self, kind: type) -> bool:
-        found = self[kind] = kind in WINDOWS or (not issubclass(kind, VALUES) and any(map(self._wraps, kind.__mro__)))
+    def __missing__(self, kind: type) -> Told:
+        found = self[kind] = self._find(kind)
         return found
+
+    def _find(self, kind: type) -> Told:
+        if kind in WINDOWS:
+            return Told.BEHIND
+        if issubclass(kind, VALUES):
+            return Told.INSIDE
+        if any(map(self._wraps, kind.__mro__)):
+            return Told.BEHIND
+        return Told.INSIDE if self._acts_itself(kind) else Told.HERE
 
     def _wraps(self, base: type) -> bool:
         is_python = bool(base.__flags__ & _HEAP_TYPE) and base.__dictoffset__ != 0

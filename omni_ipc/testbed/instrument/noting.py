@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
+from omni_ipc.testbed.instrument.kinds import Told
 from omni_ipc.testbed.instrument.points import Points
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
@@ -27,7 +28,7 @@ class Unkept(NamedTuple):
 
 
 class Noting:
-    """Takes note of accesses.
+    """Takes note of accesses, as long as more than one task lives, or there is one whose end nobody has waited for.
 
     Attributes:
         marked: by site, whether accesses there are points.
@@ -36,11 +37,12 @@ class Noting:
 
     def __init__(self) -> None:
         self.unseen: dict[str, None] = {}
-        self._shows: Mapping[type, bool] = {}
+        self._items: Mapping[type, Told] = {}
         self._codes: Container[int] = ()
         self.marked = bytearray()
         self._stretches: list[Stretch] = []
         self._kernel: Kernel | None = None
+        self._company: Kernel | None = None  # the same, while accesses are noted
         self._points: Points | None = None
         self._depth = -1
         self._task: Task | None = None
@@ -49,32 +51,36 @@ class Noting:
 
     def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
         """Follow a run."""
-        self._outer.append(
-            (self._kernel, self._points, self.marked, self._stretches, self._shows, self._codes, self.unseen)
-        )
-        self._kernel, self._points, self.marked = kernel, points, marked
-        self._stretches, self._shows, self._codes, self.unseen = [], points.effects.shows, points.effects.codes, {}
-        self._depth = -1
+        following = self._kernel, self._company, self._points, self.marked
+        self._outer.append((*following, self._stretches, self._items, self._codes, self.unseen))
+        self._kernel, self._company, self._points, self.marked = kernel, None, points, marked
+        self._stretches, self._items, self._codes, self.unseen = [], points.effects.items, points.effects.codes, {}
+        kernel.accompanied = self._accompany
 
     def end(self) -> tuple[list[Stretch], dict[str, None]]:
         """Follow it no more, and return what was noted, and what could not be seen."""
         noted = self._stretches, self.unseen
         self._notes = {}
-        outer = self._outer.pop()
-        self._kernel, self._points, self.marked, self._stretches, self._shows, self._codes, self.unseen = outer
+        (*following, self._stretches, self._items, self._codes, self.unseen) = self._outer.pop()
+        self._kernel, self._company, self._points, self.marked = following
         self._depth, self._task = -1, None
         return noted
+
+    def _accompany(self, is_accompanied: bool) -> None:
+        """Begin, or cease, to note what tasks use: what one does alone comes before or after all that others do."""
+        self._company = self._kernel if is_accompanied else None
+        self._depth, self._task = -1, None
 
     def _open(self, kernel: Kernel) -> None:
         """Begin a stretch."""
         self._depth, self._task = kernel.depth, kernel.current
         self._notes = {}
-        if not kernel.over and self._task.index >= 0 and kernel.unjoined > 0:
+        if not kernel.over and self._task.index >= 0:
             self._stretches.append((self._task, self._depth, self._notes))
 
     def _pause(self, kernel: Kernel, site: int, value: object, arguments: tuple[Any, ...]) -> None:
         """Let others run before an access."""
-        if kernel.unjoined < 1 or kernel.over or kernel.current.index < 0 or self._points is None:
+        if kernel.over or kernel.current.index < 0 or self._points is None:
             return
         self._points.pause(kernel, site, value, arguments)
         if kernel.depth != self._depth or kernel.current is not self._task:
@@ -85,7 +91,7 @@ class Noting:
         """Announce accesses that one operation makes; those that are points are one."""
         used = uses()
         if any(self.marked[site] for site, _ in used):
-            if kernel.unjoined < 1 or kernel.over or kernel.current.index < 0 or self._points is None:
+            if kernel.over or kernel.current.index < 0 or self._points is None:
                 return
             self._points.pause_together(kernel, lambda: [use for use in uses() if self.marked[use[0]]])
             used = uses()

@@ -1,93 +1,104 @@
 """What comes before what in a run that is over: its steps are ordered as far as they conflict.
 
 What a task does behind a step comes before another task's step if its own next step does, and before what that task
-does then.
+does then. So for each task a clock tells how many steps of each other one come before what it does now.
 
-Source: L. Lamport, "Time, clocks, and the ordering of events in a distributed system", 1978.
+Source: C. Fidge, "Timestamps in message-passing systems that preserve the partial ordering", 1988; F. Mattern, "Virtual
+time and global states of distributed systems", 1989.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.orders import bits_of
 
+Clock = list[int]
+
 
 class Ordering:
-    """Goes through a run in time; sets of steps are bits of numbers.
+    """Goes through a run in time.
 
     Attributes:
-        before: by task, the steps that come before what it does now, and the ends of tasks: bits behind all steps.
+        clocks: by task, how many steps of each task come before what it does now: its own are those that it has taken,
+            and the end of a task counts as one more.
         advance: goes on until so many steps have been taken.
+        close: makes an end, so that nothing need wait for the garbage collector.
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.before: dict[int, int] = defaultdict(int)
+        self.clocks: list[Clock] = [[0] * len(kernel.tasks) for _ in kernel.tasks]
         self._kernel = kernel
         self._order = kernel.order[: kernel.depth]
-        self._writer: dict[int, int] = {}  # by bit of an object: the steps before its last write, and that one
-        self._readers: dict[int, int] = {}
-        self._steps_of: dict[int, list[int]] = defaultdict(list)
-        for step, task in enumerate(self._order):
-            self._steps_of[task].append(step)
-        self._ends = {steps[-1] for task, steps in self._steps_of.items() if kernel.tasks[task].ended}
+        self._written: dict[int, tuple[int, Clock]] = {}  # by bit of an object: who wrote it last, and its clock then
+        self._read: dict[int, Clock] = {}  # by bit: what comes before its next write because it was read since
+        last = dict(zip(self._order, range(len(self._order)), strict=True))
+        self._ends = {step for task, step in last.items() if kernel.tasks[task].ended}
         self._born: dict[int, list[int]] = defaultdict(list)
         for task, step in kernel.births.items():
             self._born[step].append(task)
+        self._turns = self._ends | self._born.keys()
         taking = self._take()
         next(taking)
-        self.advance = taking.send
-
-    def closing(self, task: int, depth: int) -> int:
-        """Return the step that ends what a task does when so many steps were taken, or its end, if there is none."""
-        own = self._steps_of[task]
-        place = bisect_left(own, depth)
-        return own[place] if place < len(own) else self._end_of(task)
+        self.advance, self.close = taking.send, taking.close
 
     def _take(self) -> Generator[None, int, None]:
         """Take step after step; what is sent is how many are to be taken by then."""
-        before, writer, readers, ends = self.before, self._writer, self._readers, self._ends
+        clocks, written, read, turns = self.clocks, self._written, self._read, self._turns
         log = zip(self._order, self._kernel.read_log[1:], self._kernel.write_log[1:], strict=False)
         depth = yield
         for step, (task, reads, writes) in enumerate(log):
             while step >= depth:
                 depth = yield
-            if step in ends:
+            clock = clocks[task]
+            clock[task] += 1
+            is_turn = step in turns
+            if is_turn and step in self._ends:
                 writes &= ~self._kernel.tasks[task].bit  # its end is a step of its own here
-            known = before[task] | 1 << step
-            if not reads and not writes & (writes - 1):  # as most steps
-                if writes:
-                    writer[writes] = known = known | writer.get(writes, 0) | readers.pop(writes, 0)
-                before[task] = known
-            else:
-                before[task] = self._touch(known, reads, writes)
-            if step in self._born or step in ends:
+            if reads or writes & (writes - 1):
+                self._touch(task, reads, writes)
+            elif writes:  # as most steps
+                if (past := written.get(writes)) is not None and past[0] != task:
+                    _join(clock, past[1])
+                if writes in read:
+                    _join(clock, read.pop(writes))
+                written[writes] = task, clock[:]
+            if is_turn:
                 self._begin_and_end(task, step)
         while True:
             yield
 
-    def _touch(self, known: int, reads: int, writes: int) -> int:
-        """Order a step behind those that it conflicts with, and return what comes before what follows it."""
-        writer, readers = self._writer, self._readers
+    def _touch(self, task: int, reads: int, writes: int) -> None:
+        """Order a step behind those that it conflicts with."""
+        clock = self.clocks[task]
         for bit in bits_of(reads | writes):
-            known |= writer.get(bit, 0)
-            if bit & writes:
-                known |= readers.get(bit, 0)
+            if (past := self._written.get(bit)) is not None and past[0] != task:
+                _join(clock, past[1])
+            if bit & writes and bit in self._read:
+                _join(clock, self._read.pop(bit))
+        now = clock[:]
         for bit in bits_of(writes):
-            writer[bit] = known
-            readers.pop(bit, None)
+            self._written[bit] = task, now
         for bit in bits_of(reads & ~writes):
-            readers[bit] = readers.get(bit, 0) | known
-        return known
+            if bit in self._read:
+                _join(self._read[bit], now)
+            else:
+                self._read[bit] = now[:]
 
     def _begin_and_end(self, task: int, step: int) -> None:
         for child in self._born.get(step, ()):
-            self.before[child] = self.before[task]
+            self.clocks[child][:] = self.clocks[task]
         if step in self._ends:
-            self._writer[self._kernel.tasks[task].bit] = self.before[task] | 1 << self._end_of(task)
+            end = self.clocks[task][:]
+            end[task] += 1
+            for bit in bits_of(self._kernel.tasks[task].bit):
+                self._written[bit] = task, end
 
-    def _end_of(self, task: int) -> int:
-        return len(self._order) + task
+
+def _join(clock: Clock, other: Iterable[int]) -> None:
+    """Let all come before that comes before something else."""
+    for task, steps in enumerate(other):
+        if steps > clock[task]:
+            clock[task] = steps

@@ -87,24 +87,23 @@ class Points:
         self.inherits: set[int] = set()
         self._identities = identities
         self._accesses: dict[Hashable, Access] = {}
-        self._here: dict[Hashable, Access] = {}  # of this run, by site and object
+        self._known: dict[Hashable, Access] = {}  # of this run, by site and object, or item
 
     def begin(self) -> None:
         """Forget the objects of the run before."""
         self.names.begin()
-        self._here.clear()
+        self._known.clear()
 
     def pause(self, kernel: Kernel, number: int, value: Any, arguments: tuple[Any, ...]) -> None:
         """Announce an access, and wait for its turn."""
-        known = self._here.get((number, id(value)))
-        if known is not None and kernel.observer is None:
-            kernel.perform(known)
-            return
-        access, part = self._access_to(number, value, arguments)
+        access = self._access_to(number, value, arguments)
         if access is None:
             return
+        if kernel.observer is not None and access.subject is not None:
+            site = SITES[number]
+            kernel.observer.meet(Shown(access, access.subject, site, value, self._part(number, site, value)))
         step = kernel.depth
-        self._perform(kernel, access, SITES[number], value, part)
+        kernel.perform(access)
         if kernel.depth != step + 1:  # others may have changed what there is
             self._add(kernel, access, number, value, arguments)
 
@@ -114,7 +113,7 @@ class Points:
         Args:
             uses: gives their sites and objects; others may change what there is until the turn comes.
         """
-        accesses = [access for access, _ in (self._access_to(*use, ()) for use in uses()) if access is not None]
+        accesses = [access for use in uses() if (access := self._access_to(*use, ())) is not None]
         if not accesses:
             return
         step = kernel.depth
@@ -125,33 +124,53 @@ class Points:
 
     def _add(self, kernel: Kernel, known: Access | None, number: int, value: Any, arguments: tuple[Any, ...]) -> None:
         """Let the step in progress make an access, too."""
-        again, _ = self._access_to(number, value, arguments)
+        again = self._access_to(number, value, arguments)
         if again is not None and again is not known:
             kernel.reads |= again.reads
             kernel.writes |= again.writes
 
-    def _access_to(self, number: int, value: Any, arguments: tuple[Any, ...]) -> tuple[Access | None, str | None]:
-        """Return what is done at a site to an object, and to which part of it."""
+    def _access_to(self, number: int, value: Any, arguments: tuple[Any, ...]) -> Access | None:
+        """Return what is done at a site to an object, or to an item of it."""
+        known = self._known
+        found = known.get((number, id(value)))
+        if found is not None:
+            return found
+        item = _item_here(number, value, arguments[0]) if arguments else None
+        return known.get(item) or self._find(number, value, arguments, item)
+
+    def _find(self, number: int, value: Any, arguments: tuple[Any, ...], item: Hashable) -> Access | None:
+        """Find out what is done at a site, and keep what is the same until the end of the run.
+
+        Args:
+            item: stands for the item that the arguments name, if it does so for long.
+        """
         site = SITES[number]
         if site.kind in _VARIABLES:
-            variable = self._here[number, id(value)] = self._variable(site, value)
-            return variable, site.name
+            return self._keep((number, id(value)), self._variable(site, value))
         use = self.effects.use(number, site, type(value))
         if number in self.inherits:
-            return self._inherited(site, use, value, arguments), site.name
+            return self._inherited(site, use, value, arguments)
         if use is None:
-            return None, None
-        if use.effect is not None:
-            return self._item(use.effect, value, arguments), None
-        access = self._attribute(site, use, value, arguments)
-        if site.kind is Kind.ATTRIBUTE:
-            self._here[number, id(value)] = access
-        return access, use.part or site.name
+            return None
+        if use.effect is None:
+            access = self._attribute(site, use, value, arguments)
+            return self._keep((number, id(value)), access) if site.kind is Kind.ATTRIBUTE else access
+        access = self._item(use.effect, value, arguments)
+        if use.effect in _LASTING:
+            return self._keep((number, id(value)), access)
+        return self._keep(item, access) if use.effect in _KEYED else access
 
-    def _perform(self, kernel: Kernel, access: Access, site: Site, held: Any, part: str | None) -> None:
-        if kernel.observer is not None and access.subject is not None:
-            kernel.observer.meet(Shown(access, access.subject, site, held, part))
-        kernel.perform(access)
+    def _keep(self, here: Hashable, access: Access) -> Access:
+        if here is not None:
+            self._known[here] = access
+        return access
+
+    def _part(self, number: int, site: Site, value: Any) -> str | None:
+        """Name what is used of an object, if it is no item."""
+        use = None if site.kind in _VARIABLES else self.effects.use(number, site, type(value))
+        if use is None or number in self.inherits:
+            return site.name
+        return None if use.effect is not None else use.part or site.name
 
     def _variable(self, site: Site, cell: CellType | None) -> Access:
         if site.kind is Kind.GLOBAL:
@@ -201,25 +220,10 @@ class Points:
 
     def _item(self, effect: Effect, value: Any, arguments: tuple[Any, ...]) -> Access:
         """Return the access to a container."""
-        here: Hashable = id(value), effect
-        lasts = effect in _LASTING
-        if arguments and effect in _KEYED:
-            key = arguments[0]
-            if type(value) is dict and type(key) in PLAIN:  # as most, at the cost of no call
-                here, lasts = (id(value), effect, key, key in value), True
-            elif _is_lasting(value, key):
-                here, lasts = (id(value), effect, key, _has(value, key)), True
-        found = self._here.get(here)
-        if found is not None:
-            return found
         if (owner := self.names.owner(id(value))) is not None:
             return self._namespace(effect, owner, arguments)
         name = self.names.of(value)
-        reads, writes, text = self._bits(effect, name, value, arguments)
-        found = self._container_access(name, reads, writes, text)
-        if lasts:
-            self._here[here] = found
-        return found
+        return self._container_access(name, *self._bits(effect, name, value, arguments))
 
     def _container_access(self, name: Name, reads: int, writes: int, text: str) -> Access:
         key = name.key, reads, writes
@@ -279,9 +283,13 @@ def _joint(accesses: Sequence[Access]) -> Access:
     return Access(main.location, "write" if writes else "read", reads, writes)
 
 
-def _is_lasting(container: Any, key: Any) -> bool:
-    """Tell whether a key stands for the same item as long as the item is there; an index from the end does not."""
-    return is_plain(key) and not (isinstance(container, list) and isinstance(key, int) and key < 0)
+def _item_here(number: int, value: Any, key: Any) -> Hashable:
+    """Return what stands for the use of an item at a site, and for whether it is there; None if only for a moment."""
+    if type(value) is dict and type(key) in PLAIN:  # as most, at the cost of no call
+        return number, id(value), key, key in value
+    if not is_plain(key) or (isinstance(value, list) and isinstance(key, int) and key < 0):  # from the end
+        return None
+    return number, id(value), key, _has(value, key)
 
 
 def _has(container: Any, key: Any) -> bool | None:

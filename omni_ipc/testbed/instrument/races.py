@@ -72,8 +72,9 @@ class Judge:
 
         To most of what tasks use no two of them come, or nobody changes it: nothing more is done about that.
         """
-        shared = self._shared(used)
-        found = [self._sort(notes, shared) for notes in used]
+        owners = [self._owners(notes) for notes in used]
+        shared = _common(whose.values() for whose in owners)
+        found = [self._sort(notes, whose, shared) for notes, whose in zip(used, owners, strict=True)]
         if wholes := {owner for accesses in found for (owner, part), _ in accesses.values() if part == ALL}:
             found = [_widen(accesses, wholes) for accesses in found]
         users: dict[Place, int] = defaultdict(int)
@@ -87,15 +88,10 @@ class Judge:
         suspect = {place for place in changed & unmarked if users[place] > 1}
         return {key: found for accesses in found for key, found in accesses.items() if found[0] in suspect}
 
-    def _shared(self, used: Iterable[Notes]) -> set[int]:
-        """Return whose state more than one task used."""
-        seen: set[int] = set()
-        shared: set[int] = set()
-        for notes in used:
-            values = {self._whose(value_id, value) for (_, value_id), value in notes.items()}
-            shared |= seen & values
-            seen |= values
-        return shared
+    def _owners(self, notes: Notes) -> dict[int, int]:
+        """Return whose state a task used, by ids of what it used."""
+        values = {value_id: value for (_, value_id), value in notes.items()}
+        return {value_id: self._whose(value_id, value) for value_id, value in values.items()}
 
     def _whose(self, value_id: int, value: object) -> int:
         """Return the id of the object whose state is used; globals are all one."""
@@ -103,12 +99,12 @@ class Judge:
             value_id, value = id(owner), owner
         return _GLOBALS if isinstance(value, ModuleType) else value_id
 
-    def _sort(self, notes: Notes, shared: set[int]) -> dict[Key, Found]:
+    def _sort(self, notes: Notes, owners: Mapping[int, int], shared: set[int]) -> dict[Key, Found]:
         """Find what is done to what is shared."""
         found: dict[Key, Found] = {}
         for key, value in notes.items():
             site, value_id = key
-            if self._whose(value_id, value) not in shared:
+            if owners[value_id] not in shared:
                 continue
             done = self._done_at(site, value.kind if isinstance(value, Unkept) else type(value))
             if done is not None:
@@ -142,6 +138,16 @@ def _used(stretches: Sequence[Stretch]) -> list[Notes]:
     for task, _, notes in stretches:
         used[task.index].update(notes)
     return list(used.values())
+
+
+def _common(owners: Iterable[Iterable[int]]) -> set[int]:
+    """Return whose state more than one task used."""
+    seen: set[int] = set()
+    shared: set[int] = set()
+    for own in map(set, owners):
+        shared |= seen & own
+        seen |= own
+    return shared
 
 
 def _widen(accesses: Mapping[Key, Found], wholes: Collection[Hashable]) -> dict[Key, Found]:

@@ -155,6 +155,8 @@ class Instrumentation:
 
     def _look(self, function: Any, *_: object) -> None:
         """Look at what a new thread is to run."""
+        if self.world.knows(function):  # as most often
+            return
         function = bare(function)
         if isinstance(function, FunctionType):
             file = function.__code__.co_filename

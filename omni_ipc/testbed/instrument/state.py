@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import is_
-from types import CellType, MappingProxyType
+from types import CellType
 from typing import Any
 
 from omni_ipc.testbed.instrument.reach import Reach, Slots
@@ -18,27 +18,25 @@ _EMPTY = object()
 class Saved:
     """What one holder held."""
 
-    __slots__ = ("_keys", "_values", "holder")
+    __slots__ = ("_keys", "_now", "_values", "holder")
 
     def __init__(self, holder: Any) -> None:
         self.holder = holder
         self._keys, self._values = _content(holder)
+        self._now = _views(holder)
 
     def put_back(self) -> None:
         """Let it hold that again, and nothing else."""
-        if not self._is_there():
-            _fill(self.holder, self._keys, self._values)
+        _fill(self.holder, self._keys, self._values)
 
-    def _is_there(self) -> bool:
-        holder = vars(self.holder) if isinstance(self.holder, type) else self.holder
-        if isinstance(holder, (dict, MappingProxyType)) and not isinstance(
-            holder, OrderedDict
-        ):  # as most, without a copy
-            values = dict.values(holder) if isinstance(holder, dict) else holder.values()
-            same = len(holder) == len(self._keys) and all(map(is_, values, self._values))
-            return same and all(map(is_, holder, self._keys))
-        keys, values_now = _content(holder)
-        return _are_same(values_now, self._values) and _are_same(keys, self._keys)
+    def is_there(self) -> bool:
+        """Tell whether it holds that now."""
+        if type(self.holder) is CellType:
+            return _held(self.holder) is self._values[0]
+        keys, values = self._now or _content(self.holder)
+        if len(values) != len(self._values) or not all(map(is_, values, self._values)):
+            return False
+        return not self._keys or all(map(is_, keys, self._keys))
 
     def exchange(self, by: Callable[[Any], Any]) -> bool:
         """Exchange values that stand for others; tell whether there were any."""
@@ -65,7 +63,8 @@ class State:
     def begin(self) -> None:
         """Put all back, before a run."""
         for saved in self._saved:
-            saved.put_back()
+            if not saved.is_there():
+                saved.put_back()
         for cache in self._caches:
             cache.cache_clear()
 
@@ -78,6 +77,16 @@ class State:
 
 def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
     return len(some) == len(others) and all(map(is_, some, others))
+
+
+def _views(holder: Any) -> tuple[Collection[Any], Collection[Any]] | None:
+    """Return what shows names or keys, and values, as they are at any time; None if they must be asked for anew."""
+    if isinstance(holder, type):
+        names = vars(holder)
+        return names.keys(), names.values()
+    if isinstance(holder, dict) and not isinstance(holder, OrderedDict):
+        return dict.keys(holder), dict.values(holder)
+    return ((), holder) if type(holder) in (list, deque, set, bytearray) else None
 
 
 def _content(holder: Any) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -95,13 +104,17 @@ def _content(holder: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         case bytearray():
             return (), list(bytes(holder))
         case CellType():
-            try:
-                return (), [holder.cell_contents]
-            except ValueError:
-                return (), [_EMPTY]
+            return (), [_held(holder)]
         case Slots():
             return (), holder.read()
     raise AssertionError(f"a {type(holder).__name__} holds nothing")
+
+
+def _held(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _EMPTY
 
 
 def _fill(holder: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import Any
 
 from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS
+from omni_ipc.testbed.instrument.kinds import BEHIND
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.instrument.using import Using
@@ -19,7 +20,7 @@ class Touching(Using):
 
     def touch(self, site: int, value: Any) -> Any:
         """Announce the use of an object."""
-        kernel = self._kernel
+        kernel = self._company
         if kernel is None:
             return value
         if self.marked[site]:
@@ -41,11 +42,12 @@ class Touching(Using):
 
     def touch_item(self, site: int, value: Any, key: Any) -> Any:
         """Announce the use of an item, of a container that was evaluated last."""
-        kernel = self._kernel
+        kernel = self._company
         if kernel is None:
             return value
-        if self._shows[type(value)]:
-            self._together(kernel, lambda: self._item_of(site, value))
+        if told := self._items[type(value)]:
+            if told is BEHIND:
+                self._together(kernel, lambda: self._item_of(site, value))
             return value
         if self.marked[site]:
             self._pause(kernel, site, value, (key,))
@@ -83,16 +85,16 @@ class Touching(Using):
 
     def touch_value(self, site: int, value: Any) -> Any:
         """Announce that all of a value is read."""
-        if type(value) not in FLAT and self._kernel is not None:
-            self._together(self._kernel, lambda: self._read(site, SITES[site].name, value))
+        if type(value) not in FLAT and self._company is not None:
+            self._together(self._company, lambda: self._read(site, SITES[site].name, value))
         return value
 
     def touch_both(self, site: int, left: Any, right: Any) -> tuple[Any, Any]:
         """Announce that all of two values is read at once, by a function of `operator`."""
-        if self._kernel is not None and not (type(left) in FLAT and type(right) in FLAT):
+        if self._company is not None and not (type(left) in FLAT and type(right) in FLAT):
             name = SITES[site].name
             self._together(
-                self._kernel, lambda: [use for value in (left, right) for use in self._read(site, name, value)]
+                self._company, lambda: [use for value in (left, right) for use in self._read(site, name, value)]
             )
         return left, right
 

@@ -55,7 +55,8 @@ class Tracker(Touching):
 
     def touch_passed(self, site: int, function: Any, last: Any, *others: Any) -> Any:
         """Announce the call of a function, whose last argument was evaluated last."""
-        self._pass(site, function, (*others, last))
+        if id(getattr(function, "__code__", None)) not in self._codes:  # what has points tells itself what it does
+            self._pass(site, function, (*others, last))
         return last
 
     def touch_named(self, site: int, last: Any, *others: Any) -> Any:
@@ -96,8 +97,8 @@ class Tracker(Touching):
 
     def _step(self, shown: Uses, site: int, steps: Any) -> None:
         """Announce a step of an iterator or a view, and that what it shows is read."""
-        if self._kernel is not None:
-            self._together(self._kernel, lambda: [(site, steps), *shown])
+        if self._company is not None:
+            self._together(self._company, lambda: [(site, steps), *shown])
 
     # Code that runs for a while
 
@@ -108,11 +109,11 @@ class Tracker(Touching):
             value: what is yielded, or returned.
             owner: the object whose method it is.
         """
-        if self._kernel is not None:
+        if self._company is not None:
             frame = sys._getframe(1)
             is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
             running = self.generators.of(frame) if is_generator else frame.f_code
-            self._together(self._kernel, lambda: [(site, part) for part in (running, *owner)])
+            self._together(self._company, lambda: [(site, part) for part in (running, *owner)])
         return value
 
     def touch_next(self, site: int, steps: Any) -> Any:

@@ -6,11 +6,11 @@ A race orders what lies around it, as it will when it is a point: so of what fol
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from itertools import product
 
 from omni_ipc.testbed.instrument.noting import Stretch
-from omni_ipc.testbed.instrument.ordering import Ordering
+from omni_ipc.testbed.instrument.ordering import Clock, Ordering
 from omni_ipc.testbed.kernel import Kernel
 
 Place = tuple[Hashable, Hashable]
@@ -23,25 +23,10 @@ Found = tuple[Place, int]
 """What an access is about, and the number of its site doubled, and one more if it writes."""
 
 
-class _Past:
-    """What one task did to one place so far.
-
-    Attributes:
-        last: step that ends the latest of it.
-        closing: by group of accesses, the steps that end the stretches in which they were made.
-    """
-
-    __slots__ = ("closing", "last")
-
-    def __init__(self) -> None:
-        self.last = 0
-        self.closing: dict[int, list[int]] = defaultdict(list)
-
-
 class Unordered:
     """Goes through a run in time, and holds what a task does against what others did before.
 
-    Most stretches do what another one did: so what a stretch does to one place is known as a group, by number.
+    Most stretches do what another one did: so what they do is known by kinds, and of two kinds, where they race.
 
     Args:
         suspects: accesses that may race.
@@ -55,55 +40,75 @@ class Unordered:
         self.races: set[int] = set()
         self._ordering = Ordering(kernel)
         self._marked = marked
-        self._found = list(suspects.values())
-        self._numbers = {key: number for number, key in enumerate(suspects)}
-        self._pasts: dict[Place, dict[int, _Past]] = defaultdict(lambda: defaultdict(_Past))
-        self._groups: list[list[int]] = []
-        self._sorted: dict[tuple[int | None, ...], list[tuple[dict[int, _Past], int]]] = {}
+        self._suspects = suspects
+        self._kinds: dict[tuple[Key, ...], _Kind] = {}
+        self._racing: dict[tuple[_Kind, _Kind], dict[Place, set[int]]] = {}  # as far as anybody has asked
+        self._done: dict[int, dict[_Kind, int]] = defaultdict(dict)  # by task, which of its steps ended a kind last
 
     def go_through(self, stretches: Iterable[Stretch]) -> set[int]:
         """Return the sites of races."""
-        number, known = self._numbers.get, self._sorted
+        kinds, ordering = self._kinds, self._ordering
         for task, depth, notes in stretches:
-            done = tuple(map(number, notes))
-            groups = known[done] if done in known else self._sort(done)
-            if groups:
-                self._meet(task.index, depth, groups)
+            keys = tuple(notes)
+            kind = kinds.get(keys) or self._sort(keys)
+            if kind.places:
+                ordering.advance(depth)
+                self._meet(task.index, kind)
+        ordering.close()
         return self.races
 
-    def _sort(self, done: tuple[int | None, ...]) -> list[tuple[dict[int, _Past], int]]:
-        """Sort what a stretch does by place."""
-        by_place: dict[Place, list[int]] = {}
-        for place, access in (self._found[number] for number in done if number is not None):
-            by_place.setdefault(place, []).append(access)
-        first = len(self._groups)
-        self._groups += by_place.values()
-        groups = self._sorted[done] = [(self._pasts[place], first + more) for more, place in enumerate(by_place)]
-        return groups
+    def _sort(self, keys: tuple[Key, ...]) -> _Kind:
+        """Sort what stretches of a kind do by place."""
+        kind = self._kinds[keys] = _Kind()
+        for place, access in (self._suspects[key] for key in keys if key in self._suspects):
+            kind.places.setdefault(place, []).append(access)
+        return kind
 
-    def _meet(self, task: int, depth: int, groups: Sequence[tuple[dict[int, _Past], int]]) -> None:
-        ordering = self._ordering
-        ordering.advance(depth)
-        closing, before = ordering.closing(task, depth), ordering.before
-        for pasts, group in groups:
-            for other, past in pasts.items():
-                if other != task and not before[task] >> past.last & 1:
-                    self._judge(task, past, self._groups[group])
-            past = pasts[task]
-            past.last = closing
-            past.closing[group].append(closing)
+    def _meet(self, task: int, kind: _Kind) -> None:
+        clock = self._ordering.clocks[task]
+        for other, done in self._done.items():
+            if other != task:
+                known = clock[other]
+                for earlier, closing in done.items():
+                    if closing > known and self._races(earlier, kind):
+                        self._judge(clock, other, done, kind)
+        self._done[task][kind] = clock[task] + 1
 
-    def _judge(self, task: int, past: _Past, here: Sequence[int]) -> None:
-        """Hold what a task does to a place against what another one did: all of it that does not come before."""
-        before = self._ordering.before
-        for group, closing in past.closing.items():
-            if before[task] >> closing[-1] & 1:
-                continue  # and so does all that it did earlier
-            pairs = [pair for pair in product(self._groups[group], here) if self._can_race(*pair)]
-            if pairs:  # all of them: once one is a point, what lies behind it in the stretch still races
-                self.races |= {access >> 1 for pair in pairs for access in pair}
-                before[task] |= sum(1 << step for step in set(closing))
+    def _judge(self, clock: Clock, other: int, done: Mapping[_Kind, int], kind: _Kind) -> None:
+        """Hold what a task does, place by place, against what another one did: all of it that does not come before."""
+        for place in kind.places:
+            for earlier, closing in done.items():
+                if closing > clock[other] and (sites := self._races(earlier, kind).get(place)):
+                    self.races |= sites
+                    clock[other] = closing
+
+    def _races(self, earlier: _Kind, kind: _Kind) -> Mapping[Place, set[int]]:
+        """Return, by place, the sites of what two kinds do there in conflict, if nothing orders them.
+
+        It is all of them: once one is a point, what lies behind it in the stretch still races.
+        """
+        known = self._racing.get((earlier, kind))
+        if known is None:
+            known = self._racing[earlier, kind] = {
+                place: {access >> 1 for pair in pairs for access in pair}
+                for place, here in kind.places.items()
+                if (pairs := [pair for pair in product(earlier.places.get(place, ()), here) if self._can_race(*pair)])
+            }
+        return known
 
     def _can_race(self, earlier: int, access: int) -> bool:
         """Tell whether two accesses to one place conflict; two points do so as steps, which is seen to elsewhere."""
         return bool((earlier | access) & 1) and not (self._marked[earlier >> 1] and self._marked[access >> 1])
+
+
+class _Kind:
+    """What stretches of a kind do.
+
+    Attributes:
+        places: the accesses to each place, in the order in which they are made.
+    """
+
+    __slots__ = ("places",)
+
+    def __init__(self) -> None:
+        self.places: dict[Place, list[int]] = {}

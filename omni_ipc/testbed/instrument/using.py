@@ -12,6 +12,7 @@ from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS, all_behind, called
 from omni_ipc.testbed.instrument.callables import any_blind, changes, is_blind
 from omni_ipc.testbed.instrument.effects import Passing
 from omni_ipc.testbed.instrument.generators import Generators
+from omni_ipc.testbed.instrument.kinds import BEHIND
 from omni_ipc.testbed.instrument.noting import Noting, Stretch, Uses
 from omni_ipc.testbed.instrument.sites import CHANGED_BY_C, READ_BY_C, SITES, Kind
 from omni_ipc.testbed.instrument.tables import LOOKING, SHALLOW, THROUGH
@@ -22,6 +23,8 @@ _LIVES = ("weakref", "_weakref")
 _KEPT_ALIVE = "objects live to the end of a run, so no weak reference ended and no finalizer ran earlier"
 _TWINS = "two objects have one dictionary of attributes, or it is used beside its object; let each have its own"
 _OF_STRINGS = (builtins.exec, builtins.eval)
+_EMPTY = FLAT - {CodeType}
+"""Types of objects behind which there is nothing that code without points could get at."""
 
 
 class _Holds(dict[type, bool]):
@@ -79,13 +82,13 @@ class Using(Noting):
 
     def _use(self, site: int, value: Any, arguments: tuple[Any, ...]) -> None:
         """Announce the use of an object, by a method, or whatever else takes arguments."""
-        kernel = self._kernel
+        kernel = self._company
         if kernel is None:
             return
         for argument in arguments:
             if self._holds[type(argument)] and self._hands(kernel, site, value, arguments):
                 return
-        if self._shows[type(value)]:
+        if self._items[type(value)] is BEHIND:
             self._together(kernel, lambda: [*self._through(site, value), (site, value)])
             return
         if self.marked[site]:
@@ -126,9 +129,7 @@ class Using(Noting):
     def _pass(self, site: int, function: Any, arguments: tuple[Any, ...]) -> None:
         """Announce the call of a function with what it does to what is handed to it."""
         kernel, points = self._kernel, self._points
-        if kernel is None or points is None or id(getattr(function, "__code__", None)) in self._codes:
-            return
-        if not points.effects.is_blind_in(function):
+        if kernel is None or points is None or not points.effects.is_blind_in(function):
             return
         while isinstance(function, functools.partial):
             arguments = (*function.args, *function.keywords.values(), *arguments)
@@ -136,28 +137,31 @@ class Using(Noting):
         if getattr(function, "__module__", None) in _LIVES:
             kernel.curtailed.add(_KEPT_ALIVE)
         self._tell_of_strings(function, arguments)
+        if self._company is None:
+            return
         name = SITES[site].name
         given = [*_cache(function), *arguments]
+        if _EMPTY.issuperset(map(type, given)):
+            return
         called = [argument for argument in arguments if is_blind(argument)]
 
         def uses() -> Uses:
             inside = self._looked_into(called, given) if called else []
             return [*inside, *(use for value in given for use in self._read(site, name, value))]
 
-        if any(type(value) not in FLAT or type(value) is CodeType for value in given):
-            self._together(kernel, uses)
+        self._together(kernel, uses)
 
     def _tell_of_strings(self, function: Any, arguments: tuple[Any, ...]) -> None:
         """Tell of code that has no text which could be rewritten."""
-        if function in _OF_STRINGS and arguments and not _is_plain(arguments[0]):
+        if isinstance(function, FunctionType):
+            if function.__code__.co_filename.startswith("<") and self._is_of_subject(function):
+                self.hide(f"'{function.__qualname__}' was made of a string, and has no points; write it as a function")
+        elif function in _OF_STRINGS and arguments and not _is_plain(arguments[0]):
             self.hide(f"code that {function.__name__}() makes of a string has no points; make it a function")
-        elif isinstance(function, FunctionType) and self._is_of_string(function):
-            self.hide(f"'{function.__qualname__}' was made of a string, and has no points; write it as a function")
 
-    def _is_of_string(self, function: FunctionType) -> bool:
+    def _is_of_subject(self, function: FunctionType) -> bool:
         assert self._points is not None
-        is_ours = self._points.effects.knows_module(function.__module__)
-        return is_ours and function.__code__.co_filename.startswith("<")
+        return self._points.effects.knows_module(function.__module__)
 
     def _read(self, site: int, name: str, value: Any) -> Uses:
         """Give what code without points gets at, by the name of what does it."""

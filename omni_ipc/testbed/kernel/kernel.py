@@ -36,21 +36,6 @@ class Kernel(Ending):
         self.writes |= operation.writes
         return operation.execute()
 
-    def changes_within(self, bit: int) -> Task | None:
-        """Let a change that need not wait be a part of the step in progress, and return whose, if a region is one.
-
-        Args:
-            bit: of what is changed.
-
-        Returns:
-            None if the change is to be an operation.
-        """
-        task = self.current
-        if not task.atomic or task.index < 0 or self.observer is not None:
-            return None
-        self.writes |= bit
-        return task
-
     def perform_within(self, operation: Operation, timeout: float | None) -> Any:
         """Perform an operation, or let it expire if it is not enabled within ``timeout`` virtual seconds.
 
@@ -81,9 +66,10 @@ class Kernel(Ending):
         self, name: str, fn: Callable[..., object], args: tuple[object, ...], group: Group | None = None
     ) -> Task:
         """Create a task, in its parent's process or in another one, and run it up to its first point."""
-        parent, number = self.identify()
+        parent = self.current
+        parent.made += 1
         index = len(self.tasks)
-        key = parent.key, number
+        key = parent.key, parent.made
         task = Task(name, index, hash(key), fn, args)  # the same in every process
         task.bit = self.identities[key]
         group = group or parent.group
@@ -93,6 +79,8 @@ class Kernel(Ending):
         self.tasks.append(task)
         self.living.append(task)
         self.unjoined += 1
+        if self.unjoined == 1 and self.accompanied is not None:
+            self.accompanied(True)
         self.begun(task)
         self.pool.carry(self, task)
         if parent is not self.outside:
@@ -165,8 +153,10 @@ class Kernel(Ending):
         depth = self.depth
         if depth < self.known:
             index = self.order[depth]
-            if index >= len(self.tasks) or not (chosen := self.tasks[index]).ready():
-                chosen = self._wait_for(index)
+            task = self.tasks[index] if index < len(self.tasks) else None
+            if task is None or (task.ready is not always and not task.ready()):
+                task = self._wait_for(index)
+            chosen = task
         else:
             if depth >= self.limit:
                 self._meet_limit()

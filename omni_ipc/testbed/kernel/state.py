@@ -33,8 +33,11 @@ class RunState:
         read_log, write_log: the same of all steps: item 0 of main before its first point, item k + 1 of step k.
         living: tasks that have not ended, by index.
         unjoined: how many tasks but main there are, or were, whose end nobody has waited for.
+        accompanied: called with True when there is one such task, and had been none; with False when none is left.
         last: the task that took the last step.
         current: the task that runs now.
+        merges: a task may change something in a region, where it need not wait, without an operation: nobody has to be
+            told, and nothing waits for it.
         time: bit of the clock, if timers may fire before their time.
         resumed: called with each task that goes on after another one; for what hides in the OS thread.
         starting: called with function and arguments of each thread that is started; for what threads share unseen.
@@ -48,9 +51,10 @@ class RunState:
     """
 
     __slots__ = (  # noqa: SIM905 - so many attributes would cost twice as much in a dictionary
-        "__dict__ __weakref__ agents births chooser clock closers current curtailed depth escape failure groups "
-        "identities jumps known last limit living max_steps numbered observer order outside over plumbing pool pruned "
-        "read_log reads recurrence refused resumed retired starter starting tasks time unjoined write_log writes"
+        "__dict__ __weakref__ accompanied agents births chooser clock closers current curtailed depth escape failure "
+        "groups identities jumps known last limit living max_steps merges numbered observer order outside over "
+        "plumbing pool pruned read_log reads recurrence refused resumed retired starter starting tasks time unjoined "
+        "write_log writes"
     ).split()
 
     keeps: list[Any] | None = None  # objects that outlive runs, if it is not one of a run
@@ -70,6 +74,7 @@ class RunState:
         self.reads = self.writes = 0
         self.read_log: list[int] = []
         self.write_log: list[int] = []
+        self.merges = True
         self.time = 0
         self.births: dict[int, int] = {}
         self.jumps: list[int] = []
@@ -83,6 +88,7 @@ class RunState:
         self.tasks: list[Task] = []
         self.living: list[Task] = []
         self.unjoined = -1
+        self.accompanied: Callable[[bool], object] | None = None
         self.outside = Task("outside", -1, 0, nothing, ())
         self.outside.atomic = 1
         self.outside.switch = getcurrent().switch
@@ -122,11 +128,17 @@ class RunState:
 
     def join(self, task: Task) -> None:
         """Take note that the current task has waited for the end of another one."""
-        self.unjoined -= not task.joined
+        if task.joined:
+            return
         task.joined = True
+        self.unjoined -= 1
+        if not self.unjoined and self.accompanied is not None:
+            self.accompanied(False)
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return the operations that were announced and not performed: the task's index, what they read and write."""
+        if not self.living:
+            return self.refused
         end = self.identities[THE_END] if any(task.daemon for task in self.living) else 0
         return self.refused + [
             (task.index, task.pending.reads | (end if task.daemon and task.ready() else 0), task.pending.writes)
@@ -143,8 +155,13 @@ class RunState:
 
     def cuts_off(self, task: Task) -> bool:
         """Tell whether the end of a task ends daemon threads that could go on."""
-        others = [other for other in self.living if other is not task]
-        return all(other.daemon for other in others) and any(other.ready() for other in others)
+        can_go_on = False
+        for other in self.living:  # in no generator, which costs more than most of them look at
+            if other is not task:
+                if not other.daemon:
+                    return False
+                can_go_on = can_go_on or other.ready()
+        return can_go_on
 
     # What a kernel that knows faults or buffers does here
 

@@ -47,19 +47,25 @@ class ControlledLock(Controlled):
         return bool(self.kernel.perform(Reading(f"{self.kind}.locked", self, lambda: self.owner is not None)))
 
     def __enter__(self) -> bool:
-        if self.owner is None and (task := self.kernel.changes_within(self.bit)) is not None:
+        kernel = self.kernel
+        task = kernel.current
+        if task.atomic and self.owner is None and kernel.merges and task is not kernel.outside:
+            kernel.writes |= self.bit
             self.owner = task
             self.scoped = True
             return True
-        return self.kernel.perform(Entering(self))  # type: ignore[no-any-return]
+        return kernel.perform(Entering(self))  # type: ignore[no-any-return]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        if self.owner is not None and self.kernel.changes_within(self.bit) is not None:
+        kernel = self.kernel
+        task = kernel.current
+        if task.atomic and self.owner is not None and kernel.merges and task is not kernel.outside:
+            kernel.writes |= self.bit
             self.owner = None
         else:
-            self.kernel.perform(Releasing(self))
+            kernel.perform(Releasing(self))
 
     def is_free(self) -> bool:
         """Tell whether nobody holds the lock."""

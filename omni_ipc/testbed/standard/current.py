@@ -66,11 +66,16 @@ def dress(kernel: Kernel, thread: threading.Thread, args: tuple[Any, ...], optio
     if daemon is None:
         maker = kernel.current
         daemon = maker.daemon if maker.thread is None else maker.thread.daemon
-    members = thread.__dict__
-    members.update(_FRESH)
-    members["_target"], members["_name"], members["_daemonic"] = target, name, daemon
-    members["_args"], members["_kwargs"] = options.get("args", ()), {} if kwargs is None else kwargs
-    members["_stderr"], members["_started"] = sys.stderr, Life(kernel, thread)
+    thread.__dict__.update(
+        _FRESH,
+        _target=target,
+        _name=name,
+        _daemonic=daemon,
+        _args=options.get("args", ()),
+        _kwargs={} if kwargs is None else kwargs,
+        _stderr=sys.stderr,
+        _started=Life(kernel, thread),
+    )
     return True
 
 

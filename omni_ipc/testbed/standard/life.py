@@ -158,18 +158,21 @@ def census(kernel: Kernel) -> int:
 
 def _unused(kernel: Kernel, name: str) -> str:
     """Return a name that no other task of the run has."""
-    taken = {task.name for task in kernel.tasks}
-    if name not in taken:
+    for task in kernel.tasks:
+        if task.name == name:
+            break
+    else:
         return name
+    taken = {task.name for task in kernel.tasks}
     return next(f"{name}#{number}" for number in range(2, len(taken) + 2) if f"{name}#{number}" not in taken)
 
 
 def _run(life: Life, thread: Any) -> None:
     """Be the body of a task that plays a thread."""
-    life.task = life.kernel.current
-    life.task.bit |= life.bit | census(life.kernel)
-    life.task.thread, life.task.daemon = thread, thread.daemon
-    thread._ident = thread._native_id = identify(life.task)
+    task = life.task = life.kernel.current
+    task.bit |= life.bit | census(life.kernel)
+    task.thread, task.daemon = thread, thread.daemon
+    thread._ident = thread._native_id = identify(task)
     try:
         thread.run()
     except RunEnded:

@@ -50,7 +50,7 @@ def initialize(original: Method) -> Method:
         kernel = WORLD.maker()
         if kernel is None or not asks(sys._getframe(1)):
             return original(self, *args, **options)  # type: ignore[no-any-return]
-        if type(self).__setattr__ is object.__setattr__ and kernel is running() and dress(kernel, self, args, options):
+        if type(self).__setattr__ is object.__setattr__ and not WORLD.imports and dress(kernel, self, args, options):
             return None
         event = threading.Event
         threading.Event = functools.partial(Life, kernel, self)  # type: ignore[misc,assignment]  # its life, not an event

@@ -26,8 +26,6 @@ class Guarding(Protocol):
 
     kernel: Kernel | None
 
-    def runs(self) -> bool: ...
-
 
 class World:
     """The explorations that are open, all in one thread.
@@ -52,8 +50,9 @@ class World:
     def running(self) -> Kernel | None:
         """Return the innermost run of which a task runs now, in this thread."""
         for guard in reversed(self.guards):
-            if guard.runs():
-                return None if self.handing_over or get_ident() != self.thread else guard.kernel
+            kernel = guard.kernel
+            if kernel is not None and kernel.current is not kernel.outside:
+                return None if self.handing_over or get_ident() != self.thread else kernel
         return None
 
     def maker(self) -> Kernel | None:
@@ -75,12 +74,12 @@ def asks(frame: FrameType) -> bool:
 
     It is if it is code under test, or a part of the standard library that builds on locks.
     """
-    return _is_redirected(frame.f_code.co_filename) and not is_of_collector(frame)
+    return _is_redirected(frame.f_code.co_filename) and not (gc.callbacks and is_of_collector(frame))
 
 
 def is_of_collector(frame: FrameType) -> bool:
     """Tell whether a frame is a callback of the garbage collector, which comes in the middle of any task."""
-    return bool(gc.callbacks) and any(getattr(callback, "__code__", None) is frame.f_code for callback in gc.callbacks)
+    return any(getattr(callback, "__code__", None) is frame.f_code for callback in gc.callbacks)
 
 
 @functools.cache

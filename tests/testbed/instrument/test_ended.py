@@ -59,3 +59,23 @@ def test_what_is_ordered_by_a_lock_or_by_a_join_is_no_point() -> None:
     report = explore(lambda: looked(Post.bring_under_lock), strategy="dpor")
     assert set(report.outcomes) == {"(0, 0)", "(1, 1)"}
     assert (report.traces, report.begun_anew) == (2, 0)
+
+
+def read_behind_one_of_two_joins() -> int:
+    """Look into a letter whose writer was waited for, while somebody else is still at work."""
+    post, other = Post(), Post()
+    writer = threading.Thread(target=post.bring)
+    clerk = threading.Thread(target=other.bring_under_lock)
+    writer.start()
+    clerk.start()
+    writer.join()
+    seen = len(post.kept)
+    clerk.join()
+    return seen
+
+
+def test_who_joined_one_thread_of_several_is_ordered_behind_all_that_it_did() -> None:
+    """The letter is no point, though another thread lives: there is one order, and nothing to begin anew for."""
+    report = explore(read_behind_one_of_two_joins, strategy="dpor")
+    assert report.outcomes == ("1",)
+    assert (report.verdict, report.traces, report.begun_anew) == (Verdict.HOLDS, 1, 0)
