@@ -1,15 +1,7 @@
-"""Running TLC on a model: privately, boundedly, and without a trace on the disk.
-
-A run has a directory of its own for module, cfg, temporary files and states, which goes with it: two runs at once do
-not meet, and nothing appears beside the specs. If this process is killed, TLC ends with it, and the next run removes
-the directory.
-"""
+"""Running TLC on a model, and what its ending means."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import time
 from pathlib import Path
 
 import msgspec
@@ -17,17 +9,15 @@ import msgspec
 from omni_ipc.conformance import labels
 from omni_ipc.conformance.children import Children, Ended
 from omni_ipc.conformance.configuration import Configuration
+from omni_ipc.conformance.java import run_java
 from omni_ipc.conformance.manifest import Manifest, Model
 from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.result import Kind, Place, Result
-from omni_ipc.conformance.scratch import scratch_folder
 from omni_ipc.conformance.toolchain import Toolchain
-from omni_ipc.errors import EnvironmentMissing, UsageError
+from omni_ipc.errors import UsageError
 
-# One worker and fixed seeds: the same run each time. Most of a run is starting up, so the quick compiler is enough.
-_JVM = ("-Xmx1g", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
-_TLC = ("-fp", "0", "-seed", "1", "-workers", "1", "-coverage", "1", "-tool")
-_JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+# One worker and fixed seeds: the same run each time.
+_TLC = ("-metadir", "states", "-fp", "0", "-seed", "1", "-workers", "1", "-coverage", "1", "-tool")
 _LABELLED = "Labelled"
 
 
@@ -71,48 +61,17 @@ def _run(
     toolchain: Toolchain,
     children: Children,
 ) -> Result:
-    with contextlib.ExitStack() as resources:
-        try:
-            folder = resources.enter_context(scratch_folder())
-            for name, text in files.items():
-                (folder / name).write_text(text)
-        except OSError as error:
-            raise EnvironmentMissing(
-                f"TLC needs a temporary folder: {error.strerror}.", "Name one with room: TMPDIR=DIR omni-ipc ..."
-            ) from None
-        command = _command(toolchain, manifest, folder, (*model.flags, "-config", "Model.cfg", module))
-        started = time.monotonic()
-        try:
-            ended = children.run(command, cwd=folder, env=_environment(), timeout_s=model.budget_s)
-        except OSError as error:
-            raise EnvironmentMissing(
-                f"Java at '{toolchain.java}' cannot be started: {error.strerror}.", "Correct JAVA_HOME."
-            ) from None
-        result = parse_output(ended.output, seconds=time.monotonic() - started)
-    return _settled(result, ended, model, manifest, configuration)
-
-
-def _command(toolchain: Toolchain, manifest: Manifest, folder: Path, arguments: tuple[str, ...]) -> list[str]:
-    temporary = folder / "tmp"
-    temporary.mkdir()
-    return [
-        str(toolchain.java),
-        *_JVM,
-        f"-Djava.io.tmpdir={temporary}",
-        f"-DTLA-Library={os.pathsep.join(map(str, manifest.library()))}",
-        "-cp",
-        str(toolchain.jar),
+    run = run_java(
         "tlc2.TLC",
-        "-metadir",
-        str(folder / "states"),
-        *_TLC,
-        *arguments,
-    ]
-
-
-def _environment() -> dict[str, str]:
-    """Without the variables by which a JVM takes options that we did not give."""
-    return {name: value for name, value in os.environ.items() if name not in _JVM_VARIABLES}
+        (*_TLC, *model.flags, "-config", "Model.cfg", module),
+        files,
+        library=manifest.library(),
+        toolchain=toolchain,
+        children=children,
+        budget_s=model.budget_s,
+    )
+    result = parse_output(run.ended.output, seconds=run.seconds)
+    return _settled(result, run.ended, model, manifest, configuration)
 
 
 def _settled(result: Result, ended: Ended, model: Model, manifest: Manifest, configuration: Configuration) -> Result:

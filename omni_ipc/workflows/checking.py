@@ -39,7 +39,7 @@ class Checked(msgspec.Struct, frozen=True):
     """All models that were asked for, in the order of the manifest."""
 
     models: tuple[CheckedModel, ...]
-    tlc_sha256: str
+    tlc: str  # which one: the digest of the jar, or an image
 
     @property
     def verdict(self) -> Verdict:
@@ -76,7 +76,7 @@ def check_models(names: Sequence[str] = (), *, jobs: int = 2, progress: Progress
         jobs=jobs,
         progress=lambda done, total, latest: progress(_record(latest), done, total),
     )
-    return Checked(tuple(map(_record, results)), toolchain.sha256())
+    return Checked(tuple(map(_record, results)), toolchain.identity())
 
 
 def _record(checked: CheckResult) -> CheckedModel:

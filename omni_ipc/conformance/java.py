@@ -1,0 +1,81 @@
+"""Running a program of TLC's jar: privately, boundedly, and without a trace on the disk.
+
+A run has a directory of its own for modules, temporary files and states, which goes with it: two runs at once do not
+meet, and nothing appears beside the specs. If this process is killed, Java ends with it, and the next run removes the
+directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from omni_ipc.conformance.children import Children, Ended
+from omni_ipc.conformance.scratch import scratch_folder
+from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.errors import EnvironmentMissing
+
+# Most of a run is starting up, so the quick compiler is enough.
+_OPTIONS = ("-Xmx1g", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+
+
+class JavaRun(NamedTuple):
+    """A program that has ended."""
+
+    ended: Ended
+    seconds: float
+
+
+def run_java(
+    program: str,
+    arguments: Sequence[str],
+    files: Mapping[str, str],
+    *,
+    library: Sequence[Path],
+    toolchain: Toolchain,
+    children: Children,
+    budget_s: float,
+) -> JavaRun:
+    """Run a program of the jar in a folder of its own.
+
+    Args:
+        program: "tlc2.TLC", "tla2sany.xml.XMLExporter".
+        files: what lies in the folder: name -> text.
+        library: folders in which modules are looked up.
+        budget_s: after so many seconds it is killed, with its process group.
+
+    Raises:
+        EnvironmentMissing: Java cannot be started, or there is no temporary folder.
+    """
+    with contextlib.ExitStack() as resources:
+        try:
+            folder = resources.enter_context(scratch_folder())
+            (folder / "tmp").mkdir()
+            for name, text in files.items():
+                (folder / name).write_text(text)
+        except OSError as error:
+            raise EnvironmentMissing(
+                f"TLC needs a temporary folder: {error.strerror}.", "Name one with room: TMPDIR=DIR omni-ipc ..."
+            ) from None
+        options = (
+            *_OPTIONS,
+            f"-Djava.io.tmpdir={folder / 'tmp'}",
+            f"-DTLA-Library={os.pathsep.join(map(str, library))}",
+        )
+        command = toolchain.command((*options, program, *arguments), folder, library, budget_s)
+        started = time.monotonic()
+        try:
+            ended = children.run(command, cwd=folder, env=_environment(), timeout_s=budget_s)
+        except OSError as error:
+            raise toolchain.cannot_start(error) from None
+        return JavaRun(ended, time.monotonic() - started)
+
+
+def _environment() -> dict[str, str]:
+    """Without the variables by which a JVM takes options that we did not give."""
+    return {name: value for name, value in os.environ.items() if name not in _VARIABLES}
