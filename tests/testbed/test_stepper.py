@@ -173,7 +173,7 @@ def test_faults_are_steps_of_agents() -> None:
         with stepping.begin() as stepper:
             stepper.take("main")
             stepper.take("time")
-            assert stepper.enabled() == [("worker", "time.sleep"), ("kill(worker)", "fault.kill(worker)")]
+            assert stepper.enabled() == [("worker", "sleep"), ("kill(worker)", "fault.kill(worker)")]
             stepper.take("worker")
             assert stepper.enabled() == [("main", "task.join")]
             assert stepper.finish() == "['work'] at 1.0"
