@@ -96,15 +96,9 @@ class Scheduler:
         Returns:
             ``max_batch`` requests at most; None once the scheduler is closed.
         """
-        with self._rt.region("Dispatcher.Take", self._guard):
-            batch = [admission for admission in running if admission.outcome is None]
-            while not batch and not self._waiting and self._closed is None:
-                self._guard.wait(look_s if self._open else None)
-                self._end_deserted()
-            if self._closed is not None:
-                return None
-            chosen = [*itertools.islice(self._waiting, self._max_batch - len(batch))]
-            return batch + [self._waiting.pop(number) for number in chosen]
+        while (batch := self._take(running, look_s)) == ():
+            pass
+        return batch
 
     def settle(self, settled: Sequence[tuple[Admission, Computed | OmniError]], *, batch_s: float = 0.0) -> None:
         """Tell requests that they are computed, or failed; drop the outputs of those that have ended meanwhile.
@@ -185,6 +179,19 @@ class Scheduler:
         with self._rt.region("Engine.Statistics", self._guard):
             self._end_deserted()
             return self._tally.freeze(waiting=len(self._waiting))
+
+    def _take(self, running: Sequence[Admission], look_s: float) -> Sequence[Admission] | None:
+        """Take what is to be computed, or wait once, and give nothing: whoever wakes looks anew, in a step of its own."""
+        with self._rt.region("Dispatcher.Take", self._guard):
+            self._end_deserted()
+            if self._closed is not None:
+                return None
+            batch = [admission for admission in running if admission.outcome is None]
+            chosen = [*itertools.islice(self._waiting, self._max_batch - len(batch))]
+            batch += [self._waiting.pop(number) for number in chosen]
+            if not batch:
+                self._guard.wait(look_s if self._open else None)
+            return batch or ()
 
     def _end_deserted(self) -> None:
         deserted = self._deserted.admissions
