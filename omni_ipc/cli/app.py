@@ -11,6 +11,7 @@ import typer
 from omni_ipc import __version__
 from omni_ipc.cli import bench
 from omni_ipc.cli.check import check
+from omni_ipc.cli.conform import conform
 from omni_ipc.cli.demo import demo
 from omni_ipc.cli.doctor import doctor
 from omni_ipc.cli.ending import end
@@ -63,6 +64,7 @@ def run() -> int:
 
 
 _add(check, "omni-ipc check SplitMap/design SplitMap/bug --jobs 2")
+_add(conform, "omni-ipc conform SplitMap --defect late_split_map --save traces")
 _add(explore, "omni-ipc explore split_map --defect late_split_map --save traces")
 _add(
     replay,

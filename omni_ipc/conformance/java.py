@@ -29,6 +29,7 @@ class JavaRun(NamedTuple):
 
     ended: Ended
     seconds: float
+    files: Mapping[str, str]  # name -> text of those that were to be kept, and were written
 
 
 def run_java(
@@ -40,6 +41,7 @@ def run_java(
     toolchain: Toolchain,
     children: Children,
     budget_s: float,
+    keep: Sequence[str] = (),
 ) -> JavaRun:
     """Run a program of the jar in a folder of its own.
 
@@ -48,6 +50,7 @@ def run_java(
         files: what lies in the folder: name -> text.
         library: folders in which modules are looked up.
         budget_s: after so many seconds it is killed, with its process group.
+        keep: names of files that the program writes into the folder.
 
     Raises:
         EnvironmentMissing: Java cannot be started, or there is no temporary folder.
@@ -73,7 +76,8 @@ def run_java(
             ended = children.run(command, cwd=folder, env=_environment(), timeout_s=budget_s)
         except OSError as error:
             raise toolchain.cannot_start(error) from None
-        return JavaRun(ended, time.monotonic() - started)
+        kept = {name: (folder / name).read_text() for name in keep if (folder / name).is_file()}
+        return JavaRun(ended, time.monotonic() - started, kept)
 
 
 def _environment() -> dict[str, str]:

@@ -8,6 +8,7 @@
     SplitMap/bug/late_split_map        must fail, on the property that the manifest names
     SplitMap/bug/late_split_map/live   must fail too, for another reason
     SplitMap/reach/early               must fail: the interesting state is reachable
+    SplitMap/graph                     must hold, in the bounds of the code that is walked along each of its steps
 
 Any front part selects: ``SplitMap`` all of the spec, ``SplitMap/bug`` its defects.
 """
@@ -35,6 +36,7 @@ class Role(enum.StrEnum):
     REFINE = "refine"
     BUG = "bug"
     REACH = "reach"
+    GRAPH = "graph"
 
 
 class Outcome(enum.StrEnum):
@@ -96,6 +98,17 @@ class Manifest(msgspec.Struct, frozen=True):
             if not any(_begins(model.name, name) for model in self.models):
                 raise UnknownName("model", name, {*self.specs, *(model.name for model in self.models)})
         return tuple(m for m in self.models if not wanted or any(_begins(m.name, name) for name in wanted))
+
+    def graph_model(self, spec: str) -> Model:
+        """The model whose state graph code is walked along.
+
+        Raises:
+            UnknownName: there is no such spec, or none of its models is for that.
+        """
+        graphs = {model.spec: model for model in self.models if model.role is Role.GRAPH}
+        if spec not in graphs:
+            raise UnknownName("model with a state graph", spec, graphs)
+        return graphs[spec]
 
     def counterexample_model(self, defect: str) -> Model:
         """The model whose safety failure shows a defect.

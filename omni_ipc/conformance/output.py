@@ -187,11 +187,18 @@ def _behaviour(said: Sequence[Message]) -> tuple[tuple[State, ...], int | None, 
     return tuple(trace), None, None
 
 
-def _variables(body: str) -> Iterator[tuple[str, Value]]:
-    """Each ``/\\ name = value`` begins a line; its value may go on over several."""
+def assignments(body: str) -> Iterator[tuple[str, str]]:
+    """Split a state into variables and the texts of their values.
+
+    Each ``/\\ name = value`` begins a line; its value may go on over several.
+    """
     starts = list(_VARIABLE.finditer(body))
     for start, after in zip(starts, [*starts[1:], None], strict=True):
-        yield start[1], parse(body[start.end() : after.start() if after else len(body)])
+        yield start[1], body[start.end() : after.start() if after else len(body)]
+
+
+def _variables(body: str) -> Iterator[tuple[str, Value]]:
+    return ((name, parse(text)) for name, text in assignments(body))
 
 
 def _number(text: str) -> int:

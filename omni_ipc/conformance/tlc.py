@@ -9,7 +9,7 @@ import msgspec
 from omni_ipc.conformance import labels
 from omni_ipc.conformance.children import Children, Ended
 from omni_ipc.conformance.configuration import Configuration
-from omni_ipc.conformance.java import run_java
+from omni_ipc.conformance.java import JavaRun, run_java
 from omni_ipc.conformance.manifest import Manifest, Model
 from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.result import Kind, Place, Result
@@ -18,6 +18,7 @@ from omni_ipc.errors import UsageError
 
 # One worker and fixed seeds: the same run each time.
 _TLC = ("-metadir", "states", "-fp", "0", "-seed", "1", "-workers", "1", "-coverage", "1", "-tool")
+_DUMP = ("-dump", "dot,actionlabels", "graph.dot")
 _LABELLED = "Labelled"
 
 
@@ -32,7 +33,7 @@ def run_model(model: Model, manifest: Manifest, *, toolchain: Toolchain, childre
         EnvironmentMissing: Java cannot be started, or there is no temporary folder.
     """
     configuration = Configuration.load(manifest.folder / model.cfg)
-    files = {f"{model.module}.tla": _module_text(model, manifest), "Model.cfg": configuration.text}
+    files = {f"{model.module}.tla": module_text(model, manifest), "Model.cfg": configuration.text}
     return _run(model, manifest, model.module, configuration, files, toolchain, children)
 
 
@@ -43,13 +44,39 @@ def run_labelled(model: Model, manifest: Manifest, *, toolchain: Toolchain, chil
         As `run_model`.
     """
     configuration = Configuration.load(manifest.folder / model.cfg)
+    known = labels.instances(model, manifest.specs[model.spec], configuration)
+    files = _labelled_files(model, manifest, configuration)
+    return labels.restore(_run(model, manifest, _LABELLED, configuration, files, toolchain, children), known)
+
+
+def run_dump(
+    model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children, flags: tuple[str, ...] = ()
+) -> tuple[Result, str]:
+    """Check a model, and dump its state graph; its steps are labelled with the operators of `labels.instances`.
+
+    Args:
+        flags: further ones for TLC; the last of a kind counts.
+
+    Returns:
+        What TLC found, as `run_model`; the dump, in the language of graphviz.
+
+    Raises:
+        As `run_model`.
+    """
+    configuration = Configuration.load(manifest.folder / model.cfg)
+    files = _labelled_files(model, manifest, configuration)
+    run = _start(model, manifest, _LABELLED, files, toolchain, children, (*_DUMP, *flags))
+    result = parse_output(run.ended.output, seconds=run.seconds)
+    return _settled(result, run.ended, model, manifest, configuration), run.files.get(_DUMP[-1], "")
+
+
+def _labelled_files(model: Model, manifest: Manifest, configuration: Configuration) -> dict[str, str]:
     spec = manifest.specs[model.spec]
     known = labels.instances(model, spec, configuration)
-    files = {
+    return {
         f"{_LABELLED}.tla": labels.labelled_module(_LABELLED, model, spec, known),
         "Model.cfg": labels.labelled_configuration(configuration),
     }
-    return labels.restore(_run(model, manifest, _LABELLED, configuration, files, toolchain, children), known)
 
 
 def _run(
@@ -61,17 +88,30 @@ def _run(
     toolchain: Toolchain,
     children: Children,
 ) -> Result:
-    run = run_java(
+    run = _start(model, manifest, module, files, toolchain, children)
+    result = parse_output(run.ended.output, seconds=run.seconds)
+    return _settled(result, run.ended, model, manifest, configuration)
+
+
+def _start(
+    model: Model,
+    manifest: Manifest,
+    module: str,
+    files: dict[str, str],
+    toolchain: Toolchain,
+    children: Children,
+    flags: tuple[str, ...] = (),
+) -> JavaRun:
+    return run_java(
         "tlc2.TLC",
-        (*_TLC, *model.flags, "-config", "Model.cfg", module),
+        (*_TLC, *model.flags, *flags, "-config", "Model.cfg", module),
         files,
         library=manifest.library(),
         toolchain=toolchain,
         children=children,
         budget_s=model.budget_s,
+        keep=_DUMP[-1:],
     )
-    result = parse_output(run.ended.output, seconds=run.seconds)
-    return _settled(result, run.ended, model, manifest, configuration)
 
 
 def _settled(result: Result, ended: Ended, model: Model, manifest: Manifest, configuration: Configuration) -> Result:
@@ -116,7 +156,12 @@ def _located(place: Place | None, manifest: Manifest) -> str:
     return f"{file}:{place.line}: " if place.line else f"{file}: "
 
 
-def _module_text(model: Model, manifest: Manifest) -> str:
+def module_text(model: Model, manifest: Manifest) -> str:
+    """Read the module that a model is in.
+
+    Raises:
+        UsageError: there is none.
+    """
     for folder in manifest.library():
         if (file := folder / f"{model.module}.tla").is_file():
             return file.read_text()

@@ -25,6 +25,7 @@ from omni_ipc.scenarios.defects import DEFECTS, Defect
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
+from omni_ipc.testbed.faults.kernel import Fault
 
 __all__ = [
     "DEFECTS",
@@ -69,6 +70,9 @@ class Scenario:
         tasks: actor in the model -> name of its task here; braces hold a parameter of the action.
         steps: the (task, action) pairs that the model speaks of; what else a task does is none of its business.
         transparent: regions that are not steps of this model but hold some.
+        faults: what may go wrong where the model says so.
+        agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
+            "kill(worker)", "time".
     """
 
     name: str
@@ -77,6 +81,8 @@ class Scenario:
     tasks: Mapping[str, str] = dataclasses.field(default_factory=dict)
     steps: frozenset[tuple[str, str]] = frozenset()
     transparent: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    agents: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def require_model(self) -> str:
         """Name the model, for what goes by its steps.

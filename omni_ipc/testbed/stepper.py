@@ -141,11 +141,15 @@ class Stepper:
             + [_offer(task, True) for task in enabled if isinstance(task, Agent)]
         )
 
-    def enabled(self) -> list[tuple[str, str]]:
-        """Return task and action of each step that can be taken now: `offers` at a fraction of the cost."""
+    def enabled(self) -> list[Offer]:
+        """Return the steps that can be taken now, without their places: those of `offers` at a fraction of the cost."""
         if self._kernel.over:
             return []
-        return [(task.name, task.pending.action) for task in self._chooser.enabled if task.pending is not None]
+        return [
+            Offer(task.name, task.pending.action, task.pending.fields(), True, None, None)
+            for task in self._chooser.enabled
+            if task.pending is not None
+        ]
 
     def take(self, task: str) -> None:
         """Let a task perform its pending operation, and go on to its next point; or let a fault happen.
