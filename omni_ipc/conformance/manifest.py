@@ -61,6 +61,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: str  # one sentence
     actions: dict[str, dict[str, str]]  # action -> parameter -> the constant of the cfg that it ranges over
     termination: str | None = None  # the self-step of a finished system
+    choices: tuple[str, ...] = ()  # actions with parameters that the code chooses, by what the model does not know
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -88,7 +89,9 @@ class Manifest(msgspec.Struct, frozen=True):
     models: tuple[Model, ...]
 
     def select(self, names: Iterable[str] = ()) -> tuple[Model, ...]:
-        """The models whose names are, or begin with, one of ``names``, in the order of the manifest; without names all.
+        """The models whose names are, or begin with, one of ``names``, in the order of the manifest.
+
+        Without names all but those that are there for their state graphs, which repeat a design in other bounds.
 
         Raises:
             UnknownName: a name selects nothing.
@@ -97,7 +100,9 @@ class Manifest(msgspec.Struct, frozen=True):
         for name in wanted:
             if not any(_begins(model.name, name) for model in self.models):
                 raise UnknownName("model", name, {*self.specs, *(model.name for model in self.models)})
-        return tuple(m for m in self.models if not wanted or any(_begins(m.name, name) for name in wanted))
+        if not wanted:
+            return tuple(model for model in self.models if model.role is not Role.GRAPH)
+        return tuple(model for model in self.models if any(_begins(model.name, name) for name in wanted))
 
     def graph_model(self, spec: str) -> Model:
         """The model whose state graph code is walked along.

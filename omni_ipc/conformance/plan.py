@@ -7,6 +7,7 @@ taken, and how many lead to components that have some. A component with neither 
 
 from __future__ import annotations
 
+import random
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 
@@ -18,13 +19,15 @@ class Plan:
 
     Args:
         skipped: places in ``graph.edges`` of steps that nobody is to take.
+        lot: breaks ties, so that what a run does not bring another one may.
 
     Attributes:
         left: places in ``graph.edges`` of the steps to be taken.
     """
 
-    def __init__(self, graph: Graph, skipped: Collection[int] = ()) -> None:
+    def __init__(self, graph: Graph, skipped: Collection[int], lot: random.Random) -> None:
         self._graph = graph
+        self._lot = lot
         self.left = set(range(len(graph.edges))) - set(skipped)
         self._component = _components(graph)
         self._into: list[list[int]] = [[] for _ in graph.states]  # components from which a step leads into this one
@@ -50,9 +53,10 @@ class Plan:
         left = [place for place in self._graph.leaving[state] if place in self.left]
         return max(left, key=self._promise) if left else self._way(state)
 
-    def _promise(self, place: int) -> int:
+    def _promise(self, place: int) -> tuple[int, float]:
         """How many steps are left where a step leads: the more, the longer the run may become."""
-        return sum(after in self.left for after in self._graph.leaving[self._graph.edges[place].target])
+        left = sum(after in self.left for after in self._graph.leaving[self._graph.edges[place].target])
+        return left, self._lot.random()
 
     def take(self, place: int) -> None:
         """Note that a step was taken, or is given up."""
@@ -66,7 +70,7 @@ class Plan:
         seen, border = {state}, deque([(state, -1)])
         while border:
             at, first = border.popleft()
-            for place in self._graph.leaving[at]:
+            for place in self._lot.sample(self._graph.leaving[at], len(self._graph.leaving[at])):
                 target = self._graph.edges[place].target
                 begun = place if first < 0 else first
                 if place in self.left or (self._component[target] != own and self._ahead[self._component[target]]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from omni_ipc.conformance.divergence import Diverged, Divergence, Kind
@@ -53,12 +53,23 @@ class Reference:
     Args:
         termination: the action of a finished system, which is no step: there the code must end, and well.
         ghosts: variables that the code need not show.
+        choices: actions with parameters that the code chooses: of several such steps that a model can take in a state
+            the code must be able to take one there, and each of them in some run.
     """
 
-    def __init__(self, graph: Graph, moves: Moves, *, termination: str | None, ghosts: frozenset[str]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        moves: Moves,
+        *,
+        termination: str | None,
+        ghosts: frozenset[str],
+        choices: Collection[str] = (),
+    ) -> None:
         self.graph = graph
         self.moves = moves
         self.ghosts = ghosts
+        self.choices = frozenset(choices)
         self.termination = frozenset(
             place for place, edge in enumerate(graph.edges) if edge.label.action == termination
         )
@@ -76,6 +87,10 @@ class Reference:
     def is_over(self, state: int) -> bool:
         """Tell whether the system is finished in a state."""
         return not self.steps[state] and not self.termination.isdisjoint(self.graph.leaving[state])
+
+    def may_be_missing(self, label: Label, offered: Collection[Label]) -> bool:
+        """Tell whether the code has chosen another step instead."""
+        return label.action in self.choices and any(other.action == label.action for other in offered)
 
     def agrees(self, state: int, found: Sequence[Value]) -> bool:
         """Tell whether what the code shows is a state, ghosts left out."""
@@ -115,6 +130,14 @@ class Stand:
         if not self._reference.agrees(state, found := self._project()):
             raise self._diverged(Kind.WRONG, "The code begins in another state.", self._differences(state, found))
         self._meet(state)
+
+    def can_take(self, place: int) -> bool:
+        """Tell whether the code can take a step of the model now; only of one that it may choose this is a question."""
+        label = self._reference.graph.edges[place].label
+        if label.action not in self._reference.choices:
+            return True
+        move = self._reference.moves.of[label]
+        return any(move.fits(offer) for offer in self._run.enabled())
 
     def take(self, place: int) -> int:
         """Let the code take a step of the model, hold it against the state that follows, and return which step it was.
@@ -184,14 +207,15 @@ class Stand:
                 raise self._diverged(
                     Kind.WRONG, "Time passed, and the state is another.", self._differences(state, found)
                 )
-        missing = set(wanted)
+        offered: set[Label] = set()
         for offer in self._run.enabled():
             fitting = self._reference.moves.fitting(offer, wanted)
             if not fitting:
                 raise self._unexpected(offer, state)
-            missing.difference_update(fitting)
-        if missing:
-            raise self._missing(min(missing))
+            offered.update(fitting)
+        for label in sorted(wanted - offered):
+            if not self._reference.may_be_missing(label, offered):
+                raise self._missing(label)
 
     def _unexpected(self, offer: Offer, state: int) -> Diverged:
         fields = ", ".join(f"{name}={show(normal(value))}" for name, value in offer.fields.items())

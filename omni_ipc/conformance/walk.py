@@ -23,7 +23,7 @@ from omni_ipc.conformance.plan import Plan
 from omni_ipc.conformance.replay import Offer
 from omni_ipc.conformance.stand import Choose, Reference, Run, Stand
 
-_TRIES = 3
+_TRIES = 20
 
 Begin = Callable[[], AbstractContextManager[Run]]
 """Begins a run of the same code."""
@@ -57,7 +57,8 @@ class Walker:
         self.steps = self.runs = 0
         self._reference = reference
         self._begin = begin
-        self._choose = _choice(order, seed)
+        self._lot = random.Random(seed)
+        self._choose = _choice(order, self._lot)
 
     def cover(self, *, enough: Callable[[], bool] = lambda: False) -> Divergence | None:
         """Take every step of the graph, or as many as there is time for; stop at the first divergence.
@@ -65,7 +66,7 @@ class Walker:
         Args:
             enough: asked before each run.
         """
-        plan = Plan(self._reference.graph, self._reference.termination)
+        plan = Plan(self._reference.graph, self._reference.termination, self._lot)
         tries: Counter[int] = Counter()
         while (start := plan.first()) is not None and not enough():
             if (found := self._walk(functools.partial(self._go, start, plan, tries))) is not None:
@@ -89,13 +90,15 @@ class Walker:
         """Take steps that are left, as long as there are any ahead."""
         stand.begin(state)
         while (place := plan.next(state)) is not None:
-            arrived = stand.take(place)
             tries[place] += 1
-            plan.take(arrived)
-            self.taken.add(arrived)
-            if tries[place] == _TRIES and place not in self.taken:
+            if tries[place] == _TRIES:
                 self.never.add(place)
                 plan.take(place)
+            if not stand.can_take(place):
+                return
+            arrived = stand.take(place)
+            plan.take(arrived)
+            self.taken.add(arrived)
             state = stand.walked[-1].target
         stand.end(state)
 
@@ -140,16 +143,11 @@ def never_taken(place: int, reference: Reference) -> Divergence:
     graph = reference.graph
     edge = graph.edges[place]
     way = tuple(graph.edges[each] for each in graph.path(edge.source))
-    why = (
-        f"The model allows {len(reference.alike(place))} states after it, and the code comes to another one each time. "
-        "Let a parameter of the action tell which."
-    )
+    why = f"The code could choose it, by the model, and never did, though it was brought there {_TRIES} times."
     return Divergence(Kind.NEVER, (*way, edge), edge.label, why)
 
 
-def _choice(order: Order, seed: int) -> Choose:
-    lot = random.Random(seed)
-
+def _choice(order: Order, lot: random.Random) -> Choose:
     def drawn(offers: Sequence[Offer]) -> Offer:
         return lot.choice(offers)
 

@@ -23,7 +23,7 @@ from omni_ipc.scenarios import (
 )
 from omni_ipc.scenarios.defects import DEFECTS, Defect
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.world import Launch, OutputsLost, PendingStep
+from omni_ipc.scenarios.world import END, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.testbed.faults.kernel import Fault
 
@@ -83,6 +83,9 @@ class Scenario:
     transparent: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     agents: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transparent", (*self.transparent, END))
 
     def require_model(self) -> str:
         """Name the model, for what goes by its steps.

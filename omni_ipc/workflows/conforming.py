@@ -140,7 +140,8 @@ class _Subject:
         termination = manifest.specs[spec].termination
         labels = {edge.label for edge in graph.edges if edge.label.action != termination}
         moves = Moves(labels, tasks=scenario.tasks, agents=scenario.agents)
-        reference = Reference(graph, moves, termination=termination, ghosts=ghosts(spec, manifest))
+        hidden, choices = ghosts(spec, manifest), manifest.specs[spec].choices
+        reference = Reference(graph, moves, termination=termination, ghosts=hidden, choices=choices)
         return cls(scenario, model.name, reference, graph_from)
 
 

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from omni_ipc.records import Failure
 from omni_ipc.scenarios import Parts, Scenario, World
-from omni_ipc.scenarios.world import PendingStep
+from omni_ipc.scenarios.world import END, PendingStep
 from omni_ipc.testbed import ControlledRuntime, Offer, ScheduleFailed, Stepper, Stepping
 from omni_ipc.testbed.faults.timers import EarlyTimers
 
@@ -25,7 +25,8 @@ class WorldRuns:
         self._world: World | None = None
         # With a fault, if only that time never passes early, time is a step like any other, and in our hands.
         faults = (EarlyTimers(0), *scenario.faults)
-        self._stepping = Stepping(self._run, transparent=scenario.transparent, faults=faults, declared=True)
+        transparent = set(scenario.transparent) - {END}
+        self._stepping = Stepping(self._run, transparent=transparent, faults=faults, declared=True)
 
     def __enter__(self) -> WorldRuns:
         self._stepping.__enter__()
@@ -94,5 +95,9 @@ class WorldRun:
         return None
 
     def _shown(self, offers: Sequence[Offer]) -> Sequence[Offer]:
-        """Leave out faults that the model does not speak of."""
-        return [offer for offer in offers if offer.task in self._agents or not offer.action.startswith(_AGENTS)]
+        """Leave out faults that the model does not speak of, and what comes after its end."""
+        return [
+            offer
+            for offer in offers
+            if offer.task in self._agents or not (offer.action == END or offer.action.startswith(_AGENTS))
+        ]

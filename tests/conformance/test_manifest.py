@@ -30,12 +30,15 @@ def test_names_follow_from_the_files(manifest: Manifest) -> None:
 
     def name_of(cfg: str) -> str:
         spec, rest = re.fullmatch(r"mc/MC([A-Za-z]+)(.*)\.cfg", cfg).groups()  # type: ignore[union-attr]
-        parts = re.fullmatch(r"(?:_(Bug|Reach)_(.+?))?(?:_(Live|Refines|Stuck))?", rest)
+        parts = re.fullmatch(r"(?:_(Bug|Reach)_(.+?))?(?:_(Live|Refines|Stuck|Graph))?", rest)
         assert parts is not None
         role, what, aspect = parts.groups()
         return "/".join([spec, *([role.lower(), what] if role else []), *([aspect.lower()] if aspect else [])])
 
     for model in manifest.models:
+        if model.role is Role.GRAPH:  # of the design's cfg, too, if its bounds are those of the code
+            assert model.name == f"{model.spec}/graph"
+            continue
         expected = name_of(model.cfg)
         assert model.name == (f"{expected}/design" if "/" not in expected else expected)
 
@@ -44,7 +47,7 @@ def test_each_spec_has_a_model_of_every_role(manifest: Manifest) -> None:
     """Design, liveness, refinement, a defect that fails in safety and in liveness, and probes against vacuity."""
     for spec in manifest.specs:
         models = [model for model in manifest.models if model.spec == spec]
-        assert {model.role for model in models} == set(Role)
+        assert {model.role for model in models} | {Role.GRAPH} == set(Role)
         assert {Outcome.SAFETY, Outcome.LIVENESS} <= {model.result for model in models if model.role is Role.BUG}
 
 
