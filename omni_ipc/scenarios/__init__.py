@@ -194,7 +194,19 @@ SCENARIOS: Mapping[str, Scenario] = {
         Scenario(name="admission", world=admission.AdmissionWorld),
         Scenario(name="long_render", world=long_render.LongRenderWorld),
         Scenario(name="cancelling", world=cancelling.CancellingWorld),
-        Scenario(name="late_answer", world=late_answer.LateAnswerWorld),
+        Scenario(
+            name="late_answer",
+            model="StaleReply",
+            world=late_answer.LateAnswerWorld,
+            tasks={"Dispatcher": "dispatcher", "Worker": "worker.main", "Pump": "pump"},
+            steps=frozenset(
+                {
+                    *(("dispatcher", f"Dispatcher.{verb}") for verb in ("Call", "Send", "Wake", "Abandon")),
+                    ("worker.main", "Worker.Reply"),
+                    ("pump", "Pump.Reply"),
+                }
+            ),
+        ),
         Scenario(name="closing", world=closing.ClosingWorld),
     )
 }

@@ -35,8 +35,9 @@ class StaleReply(OutputTable):
 
     def settle_rpc(self, rpc: int, answer: object, *, epoch: int = 1, rank: int = 0) -> bool:
         with self._rt.region("Pump.Reply", self._lock, rpc=rpc):
-            for asked in [*self._rpcs][:1]:
+            for asked in [*self._rpcs][:1] if epoch == self._epoch else []:
                 return self._rpcs.pop(asked).take(rank, answer)
+            self._tally.discarded_answers += 1
             return False
 
 

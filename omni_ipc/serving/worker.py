@@ -194,6 +194,10 @@ class Worker:
             raise StillInFlight(f"{what} was not done", left, self._drain_timeout_s, remedy)
 
     def _reply(self, answer: Answer, payload: Any = None) -> None:
+        """Answer a call.
+
+        Spec: WorkerReply
+        """
         with self._rt.region("Worker.Reply", rpc=answer.rpc):
             insist(functools.partial(self._replies.send, answer, payload))
 

@@ -46,7 +46,7 @@ ORDERS = {
     "admission": 16,
     "long_render": 4,
     "cancelling": 264,
-    "late_answer": 76,
+    "late_answer": 4234,
     "closing": 382,
 }
 ENDINGS = {
@@ -55,7 +55,7 @@ ENDINGS = {
     "abort": 2,
     "admission": 2,
     "cancelling": 2,
-    "late_answer": 2,
+    "late_answer": 4,
     "closing": 6,
 }
 """How many ways there are to end well, where there is more than one."""
