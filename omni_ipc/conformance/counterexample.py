@@ -44,7 +44,7 @@ def to_trace(result: Result, *, model: Model, scenario: str, tasks: Mapping[str,
     Args:
         result: of a labelled run.
         tasks: actor -> the name of the task that plays it, with parameters in braces:
-            ``{"Pump": "pump", "Consumer": "consumer {output}"}``.
+            ``{"Pump": "pump", "Consumer": "consumer {output}"}``. A region as key goes before its actor.
 
     Raises:
         UsageError: an action has no actor in ``tasks``, or a parameter that no field of a region can hold.
@@ -77,6 +77,11 @@ def region(action: str) -> str:
     return f"{found[1]}.{found[2]}"
 
 
+def player(region: str, tasks: Mapping[str, str]) -> str | None:
+    """The task that plays a region, with parameters in braces: that of the region itself, else that of its actor."""
+    return tasks.get(region, tasks.get(region.partition(".")[0]))
+
+
 def save_itf(result: Result, path: Path, *, model: Model) -> Path:
     """Write a counterexample as ITF JSON, wholly or not at all.
 
@@ -89,14 +94,15 @@ def save_itf(result: Result, path: Path, *, model: Model) -> Path:
 
 def _step(state: State, tasks: Mapping[str, str]) -> Step:
     name = region(state.action or "")
-    actor = name.partition(".")[0]
-    if actor not in tasks:
-        raise UsageError(f"No task plays the actor '{actor}' of {state}. Add it to the scenario's tasks.")
     fields = {parameter: _field(state, value) for parameter, value in state.params.items()}
+    pattern = player(name, tasks)
+    if pattern is None:
+        actor = name.partition(".")[0]
+        raise UsageError(f"No task plays the actor '{actor}' of {state}. Add it to the scenario's tasks.")
     try:
-        task = tasks[actor].format_map(fields)
+        task = pattern.format_map(fields)
     except KeyError as error:
-        raise UsageError(f"The task '{tasks[actor]}' wants {error}, which {state} does not have.") from None
+        raise UsageError(f"The task '{pattern}' wants {error}, which {state} does not have.") from None
     return Step(task=task, action=name, fields=fields, state=state_to_itf(state.variables))
 
 

@@ -19,6 +19,7 @@ from omni_ipc.scenarios import (
     leaving,
     long_render,
     overflow,
+    reused_request_id,
     split_map,
 )
 from omni_ipc.scenarios.defects import DEFECTS, Defect
@@ -67,7 +68,8 @@ class Scenario:
 
     Args:
         model: the spec that it implements at its grain, if there is one.
-        tasks: actor in the model -> name of its task here; braces hold a parameter of the action.
+        tasks: actor in the model -> name of its task here; braces hold a parameter of the action. A region as key goes
+            before its actor: "Engine.Abort".
         steps: the (task, action) pairs that the model speaks of; what else a task does is none of its business.
         transparent: regions that are not steps of this model but hold some.
         faults: what may go wrong where the model says so.
@@ -112,7 +114,7 @@ class Scenario:
         known = DEFECTS.get(defect)
         if known is None:
             raise UnknownName("defect", defect, DEFECTS)
-        if known.scenario != self.name:
+        if self.name not in (known.scenario, *known.also):
             raise UsageError(
                 f"The defect '{defect}' does not show in the scenario '{self.name}'. "
                 f"Use its own: omni-ipc explore {known.scenario} --defect {defect}."
@@ -132,6 +134,28 @@ def find(name: str) -> Scenario:
 
 
 _PATH = {"Worker": "worker.output", "Pump": "pump", "Dispatcher": "dispatcher", "Consumer": "consumer {output}"}
+
+_CLIENTS = {
+    "Engine": "client {number}",
+    "Dispatcher": "dispatcher",
+    "Pump": "pump",
+    "Consumer": "client {number}",
+    "Stream": "client {number}",
+}
+
+
+def _request_path(*clients: int) -> frozenset[tuple[str, str]]:
+    """The steps of RequestPath."""
+    theirs = ("Engine.Admit", "Consumer.Wait", "Stream.Deliver", "Stream.End")
+    return frozenset(
+        {
+            ("dispatcher", "Dispatcher.Take"),
+            ("dispatcher", "Dispatcher.Settle"),
+            ("pump", "Pump.Deliver"),
+            *((f"client {number}", region) for number in clients for region in theirs),
+        }
+    )
+
 
 SCENARIOS: Mapping[str, Scenario] = {
     scenario.name: scenario
@@ -208,5 +232,12 @@ SCENARIOS: Mapping[str, Scenario] = {
             ),
         ),
         Scenario(name="closing", world=closing.ClosingWorld),
+        Scenario(
+            name="reused_request_id",
+            model="ReusedRequestId",
+            world=reused_request_id.ReusedRequestIdWorld,
+            tasks=_CLIENTS,
+            steps=_request_path(1, 2),
+        ),
     )
 }

@@ -108,11 +108,16 @@ def _pickled(queue: PickledQueue[Reply]) -> Ends:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Defect:
-    """A fault of the field, put back on purpose: where it shows, and what to build the world of."""
+    """A fault of the field, put back on purpose: where it shows, and what to build the world of.
+
+    Args:
+        also: scenarios besides, in which it can be driven along a model.
+    """
 
     name: str
     scenario: str
     parts: Parts
+    also: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -134,7 +139,7 @@ DEFECTS = {
         Defect("unsynchronised_copy", "device_copy", Parts(worker=UnsynchronisedCopy)),
         Defect("abandoned_stream", "disconnect", Parts(scheduler=AbandonedStream)),
         Defect("stream_left_open", "several_outputs", Parts(streams=StreamLeftOpen)),
-        Defect("reused_request_id", "reuse", Parts(scheduler=ReusedRequestId)),
+        Defect("reused_request_id", "reuse", Parts(scheduler=ReusedRequestId), also=("reused_request_id",)),
         Defect("aborted_output_leak", "abort", Parts(table=AbortedOutputLeak)),
         Defect("shutdown_discards_delivered", "salvage", Parts(scheduler=ShutdownDiscardsDelivered)),
         Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission)),

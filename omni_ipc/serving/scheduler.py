@@ -68,6 +68,8 @@ class Scheduler:
         Raises:
             Full: too many requests wait.
             OmniError: the scheduler is closed; the error says why.
+
+        Spec: EngineAdmit
         """
         with self._rt.region("Engine.Admit", self._guard, request=request.id):
             self._end_deserted()
@@ -105,6 +107,8 @@ class Scheduler:
 
         Args:
             batch_s: how long it took to compute them.
+
+        Spec: DispatcherSettle
         """
         with self._rt.region("Dispatcher.Settle", self._guard):
             self._tally.batches += 1
@@ -120,7 +124,10 @@ class Scheduler:
                     self._outputs.drop(what.output)
 
     def deliver(self, admission: Admission, waited_s: float) -> OmniError | None:
-        """Let a request end with its result, unless it has ended; returns what it has ended with instead."""
+        """Let a request end with its result, unless it has ended; returns what it has ended with instead.
+
+        Spec: StreamDeliver
+        """
         with self._rt.region("Stream.Deliver", self._guard, number=admission.number):
             if admission.outcome is None:
                 self._close_books(admission, Outcome.RESULT)
@@ -128,7 +135,10 @@ class Scheduler:
             return admission.error
 
     def end(self, admission: Admission, error: OmniError) -> OmniError | None:
-        """Let a request end without a result, unless it has ended; returns what it has ended with."""
+        """Let a request end without a result, unless it has ended; returns what it has ended with.
+
+        Spec: StreamEnd
+        """
         with self._rt.region("Stream.End", self._guard, number=admission.number):
             self._end(admission, error)
             return admission.error
@@ -181,7 +191,10 @@ class Scheduler:
             return self._tally.freeze(waiting=len(self._waiting))
 
     def _take(self, running: Sequence[Admission], look_s: float) -> Sequence[Admission] | None:
-        """Take what is to be computed, or wait once, and give nothing: whoever wakes looks anew, in a step of its own."""
+        """Take what is to be computed, or wait once, and give nothing: whoever wakes looks anew, in a step of its own.
+
+        Spec: DispatcherTake
+        """
         with self._rt.region("Dispatcher.Take", self._guard):
             self._end_deserted()
             if self._closed is not None:

@@ -48,6 +48,7 @@ ORDERS = {
     "cancelling": 264,
     "late_answer": 4234,
     "closing": 382,
+    "reused_request_id": 2260,
 }
 ENDINGS = {
     "disconnect": 2,

@@ -1,0 +1,152 @@
+"""An engine whose clients are threads, as the model RequestPath and those that extend it see it.
+
+    "client 1" ─ submit, result / close / deletion ─► scheduler ─► "dispatcher" ─► a worker that answers at once
+    "client 2"                                            ▲                            │
+                                                          └── output table ◄── "pump" ◄┘
+
+Clients call one after another, so that the numbers of their requests are known; the rest is up to the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from omni_ipc.scenarios.answering import AnsweringWorker
+from omni_ipc.scenarios.clients import AT_REST_S, CONFIG, GONE, ClientWorld
+from omni_ipc.scenarios.parts import Parts
+from omni_ipc.scenarios.world import DELIVERED, Launch, PendingStep
+from omni_ipc.seam.api import Event, Runtime
+from omni_ipc.serving.admission import Admission
+from omni_ipc.serving.messages import Command, Execute, OutputReady
+from omni_ipc.serving.requests import Request
+from omni_ipc.serving.streams import OutputStream
+
+NUMBER = "number"
+CLOSED = "closed"
+NONE = 0
+
+
+class NotingWorker(AnsweringWorker):
+    """Notes whose outputs it was asked for, in order: requests bear their numbers."""
+
+    def __init__(self, rt: Runtime) -> None:
+        super().__init__(rt)
+        self.owner: list[object] = []
+
+    def send(self, message: Command, payload: Any = None) -> None:
+        if isinstance(message, Execute):
+            self.owner += [request.options[NUMBER] for request in message.requests]
+        super().send(message, payload)
+
+
+class RequestPathWorld(ClientWorld):
+    """Clients as threads: what each does with its stream is told by its number.
+
+    Attributes:
+        ids: number -> the id of the request.
+        closing: who closes its stream and does not ask for the output.
+    """
+
+    ids: Mapping[int, str]
+    closing: frozenset[int] = frozenset()
+    config = msgspec.structs.replace(CONFIG, max_batch=1)
+
+    def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
+        self._worker = NotingWorker(rt)
+        super().__init__(rt, parts, launch or (lambda *_: self._worker))
+        self._admissions: dict[int, Admission] = {}
+        self._called: dict[int, Event] = {number: rt.event() for number in (0, *self.ids)}
+        self._called[0].set()
+
+    async def _serve(self) -> None:
+        tasks = [self._rt.spawn(self._act, number, name=_client(number)) for number in self.ids]
+        for task in tasks:
+            task.join()  # blocks: a loop would only multiply schedules
+        self._rt.sleep(AT_REST_S)
+
+    def _act(self, number: int) -> None:
+        """Be a client, from its call to its end."""
+        self._called[number - 1].wait()
+        with self._ending(_client(number)):
+            try:
+                stream = self._engine.submit(Request(self.ids[number], options={NUMBER: number}))
+                self._admissions[number] = stream._admission
+            finally:
+                self._called[number].set()
+            self._use(number, stream)
+
+    def _use(self, number: int, stream: OutputStream) -> None:
+        if number in self.closing:
+            stream.close()
+            self._endings[_client(number)] = CLOSED
+        else:
+            self._served(_client(number), stream.result())
+
+    def project(self, pending: PendingStep) -> Mapping[str, object]:
+        """Project onto the variables of RequestPath."""
+        scheduler, table = self._engine._scheduler, self._table
+        return {
+            "waiting": set(scheduler._waiting),
+            "outcome": {number: self._outcome(number) for number in self.ids},
+            "output": {number: self._output(number) for number in self.ids},
+            "client": {number: self._doing(pending, number) for number in self.ids},
+            "deserted": {admission.number for admission in scheduler._deserted.admissions},
+            "dispatcher": _dispatcher(pending),
+            "owner": self._worker.owner,
+            "arriving": self._arriving(pending),
+            "opened": {int(output) for opened in table._ledger._open.values() for output in opened},
+            "cached": set(map(int, table._cached)),
+            "awaited": set(map(int, table._waiting)),
+        }
+
+    def _outcome(self, number: int) -> str:
+        admission = self._admissions.get(number)
+        return "none" if admission is None else admission.outcome or "open"
+
+    def _output(self, number: int) -> int:
+        admission = self._admissions.get(number)
+        return NONE if admission is None else int(admission.output or NONE)
+
+    def _arriving(self, pending: PendingStep) -> set[int]:
+        """Tell which outputs are on their way, or in the pump's hands."""
+        arriving = {
+            int(message.output) for message in self._worker.results.in_flight if isinstance(message, OutputReady)
+        }
+        match pending("pump"):
+            case ("Pump.Deliver", {"output": str(output)}):
+                arriving.add(int(output))
+        return arriving
+
+    def _doing(self, pending: PendingStep, number: int) -> str:
+        """Tell what a client is about to do, waits for, or has come to."""
+        admission = self._admissions.get(number)
+        match pending(_client(number)):
+            case None if (ending := self._endings.get(_client(number))) is not None:
+                return _ENDED.get(ending, "refused" if admission is None else "failed")
+            case (region, _) if region in _NEXT:
+                return _NEXT[region]
+            case ("Stream.End", _):
+                return "holding" if number in self.closing else "failing"
+        if admission is None:
+            return "calling"
+        return "awaiting" if admission.output in self._table._waiting else "asking"
+
+
+def _client(number: int) -> str:
+    return f"client {number}"
+
+
+def _dispatcher(pending: PendingStep) -> str:
+    match pending("dispatcher"):
+        case ("Dispatcher.Take", _):
+            return "ready"
+        case ("condition.wake", _):
+            return "asleep"
+    return "took"
+
+
+_NEXT = {"Engine.Admit": "calling", "Consumer.Wait": "asking", "Stream.Deliver": "having", "Stream.Desert": "holding"}
+_ENDED = {DELIVERED: "served", CLOSED: "closed", GONE: "gone"}
