@@ -297,6 +297,30 @@ def test_a_model_that_is_not_as_expected_is_told(omni: Omni, monkeypatch: pytest
     assert ran.out.endswith("0 of 1 model as expected\n")
 
 
+def test_a_counterexample_is_told_in_words(omni: Omni) -> None:
+    """The property in English, the steps with what they change, and what the design does instead; as JUnit, too."""
+    ran = omni("check", "FutureOrphan/bug/unpack_outside_lock", "--explain", "--junit", "junit.xml")
+    assert ran.code == 0
+    assert "No output lies in the cache while its consumer waits for it." in ran.out
+    assert re.search(r'3 +ConsumerWait\(output="1"\) +registered: {} → {"1"}', ran.out)
+    assert 'Step 4, PumpDeliver(output="1"), leads elsewhere in the design' in ran.out
+    assert 'waiter["1"]: "waiting"; in the design "served"' in ran.out
+    assert 'tests="3" failures="0" errors="0"' in Path("junit.xml").read_text()
+
+
+def test_a_failure_is_told_in_words_without_being_asked_for(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A design that loses one of its guards: JUnit has the same words."""
+    shutil.copytree(ROOT / "spec", "spec")
+    module = Path("spec/FutureOrphan.tla")
+    module.write_text(module.read_text().replace('IF output \\in registered THEN "served" ELSE @]', "@]"))
+    monkeypatch.setenv("OMNI_IPC_SPEC", "spec")
+    ran = omni("check", "FutureOrphan/design", "--junit", "junit.xml")
+    assert (ran.code, ran.err) == (1, "")
+    for said in (ran.out, Path("junit.xml").read_text()):
+        assert "Whoever waits has a future in the table, and nobody else has." in said
+        assert "one of them should have been false" in re.sub(r"\s+", " ", said)
+
+
 @pytest.mark.parametrize(("expected", "code"), [(True, 0), (False, 1)])
 def test_the_demo_ends_with_a_table_of_races_and_stages(
     expected: bool, code: int, omni: Omni, monkeypatch: pytest.MonkeyPatch
@@ -386,6 +410,7 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("show good.json --json pipe", "Cannot write 'pipe': it is no regular file."),
         ("explore future_orphan --defect unpack_outside_lock --save mine.py", "Cannot write 'mine.py': Not a dir"),
         ("check --json no/result.json", "Cannot write 'no/result.json': there is no folder 'no'. Make it: mkdir -p no"),
+        ("check --junit no/junit.xml", "Cannot write 'no/junit.xml': there is no folder 'no'. Make it: mkdir -p no"),
         ("demo --json no/result.json", "Cannot write 'no/result.json': there is no folder 'no'."),
         ("demo --keep mine.py", "Cannot write 'mine.py': Not a directory"),
         ("demo --keep mine.py/deeper", "Cannot write 'mine.py/deeper': Not a directory"),
@@ -485,7 +510,7 @@ def test_without_java_the_command_that_brings_it_is_told(omni: Omni, monkeypatch
     """What needs TLC says so, and how to get it; doctor calls it missing, and is content with the core."""
     monkeypatch.setattr("omni_ipc.conformance.toolchain._packaged", lambda package, path: None)
     monkeypatch.setenv("PATH", "")
-    for name in ("JAVA_HOME", "OMNI_IPC_TLA2TOOLS"):
+    for name in ("JAVA_HOME", "OMNI_IPC_TLA2TOOLS", "OMNI_IPC_TLC_IMAGE"):
         monkeypatch.delenv(name, raising=False)
     sentence = "omni-ipc: TLC needs Java, and none was found. Run: pip install 'omni-ipc[tlc]'\n"
     assert omni("check") == Ran(2, "", sentence)

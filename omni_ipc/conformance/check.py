@@ -52,9 +52,13 @@ def check(
     *,
     toolchain: Toolchain,
     jobs: int = 2,
+    begins: Callable[[Model], object] | None = None,
     progress: Progress | None = None,
 ) -> list[CheckResult]:
     """Check models, ``jobs`` at a time, and compare with their expectations.
+
+    Args:
+        begins: called with each model when its run of TLC begins, by the thread that waits for it.
 
     Leaving early, by Ctrl-C or by an error, ends the runs of TLC that are under way, and no other begins.
 
@@ -67,7 +71,8 @@ def check(
     """
     with ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="tlc") as pool, Children() as children:
         runs = {
-            pool.submit(_check_one, model, manifest, toolchain, children): place for place, model in enumerate(models)
+            pool.submit(_check_one, model, manifest, toolchain, children, begins): place
+            for place, model in enumerate(models)
         }
         done = dict(_gather(runs, progress))
     return [done[place] for place in range(len(models))]
@@ -93,7 +98,15 @@ def _gather(runs: dict[Future[CheckResult], int], progress: Progress | None) -> 
         yield runs[run], run.result()
 
 
-def _check_one(model: Model, manifest: Manifest, toolchain: Toolchain, children: Children) -> CheckResult:
+def _check_one(
+    model: Model,
+    manifest: Manifest,
+    toolchain: Toolchain,
+    children: Children,
+    begins: Callable[[Model], object] | None,
+) -> CheckResult:
+    if begins is not None:
+        begins(model)
     spec = manifest.specs[model.spec]
     result = run_model(model, manifest, toolchain=toolchain, children=children)
     actions = [*spec.actions, *([spec.termination] if spec.termination else [])]

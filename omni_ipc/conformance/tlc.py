@@ -74,7 +74,7 @@ def _labelled_files(model: Model, manifest: Manifest, configuration: Configurati
     spec = manifest.specs[model.spec]
     known = labels.instances(model, spec, configuration)
     return {
-        f"{_LABELLED}.tla": labels.labelled_module(_LABELLED, model, spec, known),
+        f"{_LABELLED}.tla": labels.labelled_module(_LABELLED, model, spec, configuration, known),
         "Model.cfg": labels.labelled_configuration(configuration),
     }
 
