@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from omni_ipc import __version__
-from omni_ipc.cli import bench
+from omni_ipc.cli import bench, spec
 from omni_ipc.cli.check import check
 from omni_ipc.cli.conform import conform
 from omni_ipc.cli.demo import demo
@@ -26,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+spec_app = typer.Typer(no_args_is_help=True, context_settings=app.info.context_settings)
 bench_app = typer.Typer(no_args_is_help=True, context_settings=app.info.context_settings)
 
 
@@ -73,6 +74,8 @@ _add(
 _add(show, "omni-ipc show traces/split_map.late_split_map.trace.json --html split_map.html")
 _add(demo, "omni-ipc demo --keep traces")
 _add(doctor, "omni-ipc doctor --json doctor.json")
+app.add_typer(spec_app, name="spec", help="Keep what is generated from the specs true.")
+_add(spec.sync, "omni-ipc spec sync --check", to=spec_app)
 app.add_typer(bench_app, name="bench", help="Measure, beside what else does the same, in one run.")
 _add(bench.transport, "omni-ipc bench transport --quick --plot transport.svg", to=bench_app)
 _add(bench.serving, "omni-ipc bench serving --quick --json serving.json", to=bench_app)

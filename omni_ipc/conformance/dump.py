@@ -41,7 +41,9 @@ def dump_graph(
         raise Inconclusive(f"{model.name}: {result.message}")
     if result.kind is not Kind.SUCCESS:
         raise UsageError(f"{model.name} must hold to have a state graph: {result.summary}. Run: omni-ipc check.")
-    graph = parse_dot(dot, _labels(model, manifest), Origin(model.name, inputs(model, manifest), toolchain.sha256()))
+    graph = parse_dot(
+        dot, labels_of(model, manifest), Origin(model.name, inputs(model, manifest), toolchain.identity())
+    )
     if len(graph.states) != result.distinct:
         raise UsageError(
             f"{model.name}: TLC found {result.distinct} states, and dumped {len(graph.states)}. Put what bounds the "
@@ -107,7 +109,8 @@ def ghosts(spec: str, manifest: Manifest) -> frozenset[str]:
     return frozenset(name for text in sources(spec, manifest) for name in _GHOST.findall(text))
 
 
-def _labels(model: Model, manifest: Manifest) -> dict[str, Label]:
+def labels_of(model: Model, manifest: Manifest) -> dict[str, Label]:
+    """Every instance of every action, by the name of its operator in a dump: also those that are never taken."""
     known = labels.instances(model, manifest.specs[model.spec], Configuration.load(manifest.folder / model.cfg))
     return {one.label: Label(one.action, tuple(map(_param, one.params.items()))) for one in known}
 

@@ -52,7 +52,7 @@ class Origin(msgspec.Struct, frozen=True):
 
     model: str
     inputs: str  # digest of modules, cfg and actions, of which it was made
-    tlc: str  # digest of the jar
+    tlc: str  # which one: the digest of its jar
 
 
 class Graph:

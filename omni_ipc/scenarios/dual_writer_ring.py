@@ -12,10 +12,9 @@ from omni_ipc.scenarios.launch import TaskLink, launch_worker
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import CONFIG, EngineWorld, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
-from omni_ipc.serving.links import Delivery
 from omni_ipc.serving.messages import Reply
 from omni_ipc.transport.bell import create_doorbell
-from omni_ipc.transport.channel import LaneSender, PortReceiver
+from omni_ipc.transport.channel import Delivery, LaneSender, PortReceiver
 from omni_ipc.transport.lane import Lane, lane_bytes
 from omni_ipc.transport.layout import (
     DOORBELL_BYTES,

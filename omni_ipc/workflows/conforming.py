@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from omni_ipc import scenarios
 from omni_ipc.conformance import manifest as manifests
 from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.divergence import Divergence
-from omni_ipc.conformance.dump import find_graph, ghosts
+from omni_ipc.conformance.dump import find_graph, ghosts, labels_of
 from omni_ipc.conformance.manifest import Manifest, Role
 from omni_ipc.conformance.moves import Moves
 from omni_ipc.conformance.stand import Reference
@@ -25,7 +26,10 @@ from omni_ipc.records import Failure, Trace, Verdict
 from omni_ipc.scenarios import Scenario
 from omni_ipc.workflows.walking import WorldRuns
 
-ROUNDS = (Order.OLDEST, Order.YOUNGEST, Order.DRAWN)
+LEAST_ROUNDS = 3
+LEAST_STEPS = 8_000
+"""Of code, for each model: what is small is walked more often, each time with internal steps in another order."""
+
 SECONDS = 60.0
 _LONGEST_SHRINKING_S = 10.0
 
@@ -138,11 +142,27 @@ class _Subject:
         model = manifest.graph_model(spec)
         graph, graph_from = find_graph(model, manifest, children)
         termination = manifest.specs[spec].termination
-        labels = {edge.label for edge in graph.edges if edge.label.action != termination}
-        moves = Moves(labels, tasks=scenario.tasks, agents=scenario.agents)
+        moves = Moves(labels_of(model, manifest).values(), tasks=scenario.tasks, agents=scenario.agents)
+        _require_vocabulary(scenario, moves)
         hidden, choices = ghosts(spec, manifest), manifest.specs[spec].choices
         reference = Reference(graph, moves, termination=termination, ghosts=hidden, choices=choices)
         return cls(scenario, model.name, reference, graph_from)
+
+
+def _require_vocabulary(scenario: Scenario, moves: Moves) -> None:
+    """Refuse a scenario whose steps are not those of its model; some task may never come to one of them."""
+    played = {(move.task, move.action) for move in moves.of.values() if move.action is not None}
+    actions = {action for _, action in played}
+    for task, action in sorted(played - scenario.steps):
+        raise UsageError(
+            f"In the model of '{scenario.name}' the task '{task}' takes the step {action}, which is not among the "
+            "scenario's steps. Add it there, or correct the scenario's tasks."
+        )
+    for task, action in sorted(step for step in scenario.steps if step[1] not in actions):
+        raise UsageError(
+            f"The scenario '{scenario.name}' names the step {action} of the task '{task}', and the model has no such "
+            "action. Take it away there, or give the model the action."
+        )
 
 
 def _chosen(names: Sequence[str], manifest: Manifest, defect: str | None) -> list[Scenario]:
@@ -168,14 +188,16 @@ def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
     found: Divergence | None = None
     runs = steps = rounds = 0
     with WorldRuns(scenario, scenario.parts(defect)) as code:
-        for seed, order in enumerate(ROUNDS):
-            walker = Walker(reference, code.begin, order=order, seed=seed)
-            found = walker.cover(enough=_after(began + seconds * (seed + 1) / len(ROUNDS)))
+        for seed in itertools.count():
+            end = began + seconds * min(1.0, (seed + 1) / LEAST_ROUNDS)
+            walker = Walker(reference, code.begin, order=_order(seed), seed=seed)
+            found = walker.cover(enough=_after(end))
             taken |= walker.taken
             never &= walker.never
             rounds += len(walker.taken) == todo
             runs, steps = runs + walker.runs, steps + walker.steps
-            if found is not None:
+            is_enough = seed + 1 >= LEAST_ROUNDS and (steps >= LEAST_STEPS or time.monotonic() > end)
+            if found is not None or is_enough:
                 break
         if found is not None:
             found = shortest(walker, found, reference, _after(time.monotonic() + _LONGEST_SHRINKING_S))
@@ -199,6 +221,11 @@ def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
     )
 
 
+def _order(number: int) -> Order:
+    """Give the order of a round: the two extremes, then others."""
+    return (Order.OLDEST, Order.YOUNGEST)[number] if number < 2 else Order.DRAWN
+
+
 def _after(moment: float) -> Callable[[], bool]:
     return lambda: time.monotonic() > moment
 
@@ -206,7 +233,7 @@ def _after(moment: float) -> Callable[[], bool]:
 def _reason(taken: int, todo: int, rounds: int) -> str:
     if taken < todo:
         return f"{taken:,} of {todo:,} steps were walked ({taken / todo:.0%}), and agreed; there was no time for more."
-    if rounds < len(ROUNDS):
+    if rounds < LEAST_ROUNDS:
         return f"Each of {todo:,} steps was walked, and agreed; there was no time to walk all of them again."
     return f"Each of {todo:,} steps was walked {rounds} times, and agreed."
 
