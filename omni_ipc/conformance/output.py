@@ -39,8 +39,8 @@ _ERRORS = (1, 2)  # severities: an error of the spec, of TLC itself
 
 _FRAME = re.compile(r"@!@!@(?:STARTMSG (?P<start>\d+):(?P<severity>\d+)|ENDMSG \d+) @!@!@")
 _COUNTS = re.compile(r"([\d,]+) states generated.*?, ([\d,]+) distinct states found")
-_TAKEN = re.compile(r"<(\S+) .*>: ([\d,]+):([\d,]+)")
-_LABEL = re.compile(r"(\d+): (?:Back to state: )?<(Initial predicate|\S+)")
+_TAKEN = re.compile(r"<([^\s(>]+).*>: ([\d,]+):([\d,]+)")
+_LABEL = re.compile(r"(\d+): (?:Back to state: )?<([^\s(>]+)")  # a newer TLC adds the arguments
 _VARIABLE = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
 _NAMED = re.compile(r"(?:Invariant|Action property|Property|Assumption) (.+?) is (?:violated|false)")
 _SYNTAX_ERRORS = (
@@ -176,7 +176,7 @@ def _behaviour(said: Sequence[Message]) -> tuple[tuple[State, ...], int | None, 
         head, _, body = text.partition("\n")
         found = _LABEL.match(head)
         if code == _STATE and found:
-            trace.append(State(None if found[2] == "Initial predicate" else found[2], dict(_variables(body))))
+            trace.append(State(found[2] if trace else None, dict(_variables(body))))
         elif code == _VIOLATED_INITIALLY:
             trace.append(State(None, dict(_variables(body))))
         elif code == _STUTTERING:
