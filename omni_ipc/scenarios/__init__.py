@@ -14,6 +14,7 @@ from omni_ipc.scenarios import (
     device_copy,
     drain,
     dual_writer_ring,
+    drain_before_sleep,
     future_orphan,
     late_answer,
     leaving,
@@ -210,6 +211,24 @@ SCENARIOS: Mapping[str, Scenario] = {
         ),
         Scenario(name="drain", world=drain.DrainWorld),
         Scenario(name="device_copy", world=device_copy.DeviceCopyWorld),
+        Scenario(
+            name="drain_before_sleep",
+            model="DrainBeforeSleep",
+            world=drain_before_sleep.DrainBeforeSleepWorld,
+            tasks={
+                "Worker": "worker.output",
+                "Worker.HandOver": "worker.main",
+                "Worker.Drain": "worker.main",
+                "Pipeline": "worker.main",
+                "Device": "worker.output",
+            },
+            steps=frozenset(
+                {
+                    *(("worker.main", action) for action in ("Worker.HandOver", "Worker.Drain", "Pipeline.Free")),
+                    *(("worker.output", action) for action in ("Device.Copy", "Worker.Announce", "Worker.Settle")),
+                }
+            ),
+        ),
         Scenario(name="disconnect", world=leaving.DisconnectWorld),
         Scenario(name="several_outputs", world=leaving.SeveralOutputsWorld),
         Scenario(name="reuse", world=leaving.ReuseWorld),

@@ -135,7 +135,7 @@ DEFECTS = {
         Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow)),
         Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes)),
         Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow)),
-        Defect("sleep_without_drain", "drain", Parts(worker=SleepWithoutDrain)),
+        Defect("sleep_without_drain", "drain", Parts(worker=SleepWithoutDrain), also=("drain_before_sleep",)),
         Defect("unsynchronised_copy", "device_copy", Parts(worker=UnsynchronisedCopy)),
         Defect("abandoned_stream", "disconnect", Parts(scheduler=AbandonedStream)),
         Defect("stream_left_open", "several_outputs", Parts(streams=StreamLeftOpen)),

@@ -209,7 +209,7 @@ class Worker:
         """
         self._announcer.finish()
         output_thread.join(self._drain_timeout_s)
-        left = self._announcer.in_flight.drain(0)
+        left = self._announcer.in_flight.left()
         late = StillInFlight("The worker was stopped", left, self._drain_timeout_s, "Look at the device.")
         error = RemoteError.from_exception(late)
         for job in left:

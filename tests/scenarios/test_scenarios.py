@@ -37,6 +37,7 @@ ORDERS = {
     "future_orphan": 32,
     "overflow": 329,
     "drain": 256,
+    "drain_before_sleep": 4032,
     "device_copy": 12,
     "disconnect": 130,
     "several_outputs": 450,
@@ -51,6 +52,7 @@ ORDERS = {
     "reused_request_id": 2260,
 }
 ENDINGS = {
+    "drain_before_sleep": 4,
     "disconnect": 2,
     "several_outputs": 3,
     "abort": 2,
