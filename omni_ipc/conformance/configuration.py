@@ -16,6 +16,7 @@ _COMMENT = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 _SECTION = re.compile(
     r"\b(SPECIFICATION|INIT|NEXT|CONSTANTS?|INVARIANTS?|PROPERT(?:Y|IES)|CONSTRAINTS?|ACTION_CONSTRAINTS?|SYMMETRY|VIEW)\b"
 )
+_REDUCTIONS = {"CONSTRAINT", "ACTION_CONSTRAINT", "SYMMETRY", "VIEW"}
 _ASSIGNMENT = re.compile(r"(\w+)\s*(=|<-)\s*")
 _STRING_OR_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\b[A-Za-z_]\w*')
 _TWIN = "_Bug"
@@ -31,6 +32,7 @@ class Configuration(msgspec.Struct, frozen=True):
     overrides: dict[str, str]  # PumpUnpack <- PumpUnpack_Bug
     invariants: tuple[str, ...]
     properties: tuple[str, ...]
+    reductions: tuple[str, ...] = ()  # keywords by which TLC leaves states or steps out: CONSTRAINT, SYMMETRY, VIEW
 
     @classmethod
     def load(cls, path: Path) -> Configuration:
@@ -57,6 +59,7 @@ class Configuration(msgspec.Struct, frozen=True):
             overrides={name: value for name, sign, value in assignments if sign == "<-"},
             invariants=tuple(name for word, body in sections if word == "INVARIANT" for name in body.split()),
             properties=tuple(name for word, body in sections if word == "PROPERTY" for name in body.split()),
+            reductions=tuple(word for word, _ in sections if word in _REDUCTIONS),
         )
 
     @property

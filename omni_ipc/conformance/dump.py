@@ -16,7 +16,7 @@ from omni_ipc.conformance.manifest import Manifest, Model
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.tlc import run_dump
 from omni_ipc.conformance.toolchain import Toolchain
-from omni_ipc.errors import EnvironmentMissing, Inconclusive, UsageError
+from omni_ipc.errors import EnvironmentMissing, Inconclusive, InternalError, UsageError
 from omni_ipc.records import Field
 from omni_ipc.values import Value
 
@@ -36,6 +36,11 @@ def dump_graph(
         UsageError: the model does not hold, or is broken.
         Inconclusive: TLC did not come to its end.
     """
+    if reductions := Configuration.load(manifest.folder / model.cfg).reductions:
+        raise UsageError(
+            f"'{model.cfg}' has a {reductions[0]}, with which a state graph is not whole. Put what bounds the model "
+            "into the guards of its actions, or give the graph a cfg of its own."
+        )
     result, dot = run_dump(model, manifest, toolchain=toolchain, children=children, flags=flags)
     if result.kind in (Kind.TRUNCATED, Kind.EVALUATION):
         raise Inconclusive(f"{model.name}: {result.message}")
@@ -45,10 +50,7 @@ def dump_graph(
         dot, labels_of(model, manifest), Origin(model.name, inputs(model, manifest), toolchain.identity())
     )
     if len(graph.states) != result.distinct:
-        raise UsageError(
-            f"{model.name}: TLC found {result.distinct} states, and dumped {len(graph.states)}. Put what bounds the "
-            "model into guards of its actions, and not into CONSTRAINT, SYMMETRY or VIEW."
-        )
+        raise InternalError(f"{model.name}: TLC found {result.distinct} states, and dumped {len(graph.states)}.")
     return graph
 
 

@@ -18,7 +18,7 @@ class Plan:
     """The steps of a graph that are still to be taken.
 
     Args:
-        skipped: places in ``graph.edges`` of steps that nobody is to take.
+        skipped: places in ``graph.edges`` of steps that nobody can take.
         lot: breaks ties, so that what a run does not bring another one may.
 
     Attributes:
@@ -29,12 +29,14 @@ class Plan:
         self._graph = graph
         self._lot = lot
         self.left = set(range(len(graph.edges))) - set(skipped)
-        self._component = _components(graph)
+        self._leaving = [[place for place in leaving if place in self.left] for leaving in graph.leaving]
+        self._component = _components(graph, self._leaving)
         self._into: list[list[int]] = [[] for _ in graph.states]  # components from which a step leads into this one
         self._ahead = [0] * len(graph.states)  # by component: steps to take, and ways to others that have some
-        for place, edge in enumerate(graph.edges):
+        for place in self.left:
+            edge = graph.edges[place]
             source, target = self._component[edge.source], self._component[edge.target]
-            self._ahead[source] += place in self.left
+            self._ahead[source] += 1
             if source != target:
                 self._ahead[source] += 1
                 self._into[target].append(source)
@@ -50,12 +52,12 @@ class Plan:
         """Give the step to take in a state: one that is left, or the first on the way to one; None if none is ahead."""
         if not self._ahead[self._component[state]]:
             return None
-        left = [place for place in self._graph.leaving[state] if place in self.left]
+        left = [place for place in self._leaving[state] if place in self.left]
         return max(left, key=self._promise) if left else self._way(state)
 
     def _promise(self, place: int) -> tuple[int, float]:
         """How many steps are left where a step leads: the more, the longer the run may become."""
-        left = sum(after in self.left for after in self._graph.leaving[self._graph.edges[place].target])
+        left = sum(after in self.left for after in self._leaving[self._graph.edges[place].target])
         return left, self._lot.random()
 
     def take(self, place: int) -> None:
@@ -70,7 +72,7 @@ class Plan:
         seen, border = {state}, deque([(state, -1)])
         while border:
             at, first = border.popleft()
-            for place in self._lot.sample(self._graph.leaving[at], len(self._graph.leaving[at])):
+            for place in self._lot.sample(self._leaving[at], len(self._leaving[at])):
                 target = self._graph.edges[place].target
                 begun = place if first < 0 else first
                 if place in self.left or (self._component[target] != own and self._ahead[self._component[target]]):
@@ -97,7 +99,7 @@ class Plan:
                     closed.append(source)
 
 
-def _components(graph: Graph) -> list[int]:
+def _components(graph: Graph, leaving: Sequence[Sequence[int]]) -> list[int]:
     """Number the strongly connected component of each state.
 
     Source: R. Tarjan, "Depth-first search and linear graph algorithms", 1972; without recursion.
@@ -105,12 +107,13 @@ def _components(graph: Graph) -> list[int]:
     number: dict[int, int] = {}
     low: dict[int, int] = {}
     component = [-1] * len(graph.states)
+    targets_of = [[graph.edges[place].target for place in places] for places in leaving]
     stack: list[int] = []
     for root in graph.initial:
         if root in number:
             continue
         work: list[tuple[int, Iterator[int]]] = []
-        _enter(root, graph, number, low, stack, work)
+        _enter(root, targets_of, number, low, stack, work)
         while work:
             state, targets = work[-1]
             target = next(targets, None)
@@ -121,7 +124,7 @@ def _components(graph: Graph) -> list[int]:
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[state])
             elif target not in number:
-                _enter(target, graph, number, low, stack, work)
+                _enter(target, targets_of, number, low, stack, work)
             elif component[target] < 0:
                 low[state] = min(low[state], number[target])
     return component
@@ -129,7 +132,7 @@ def _components(graph: Graph) -> list[int]:
 
 def _enter(
     state: int,
-    graph: Graph,
+    targets_of: Sequence[Sequence[int]],
     number: dict[int, int],
     low: dict[int, int],
     stack: list[int],
@@ -137,11 +140,7 @@ def _enter(
 ) -> None:
     number[state] = low[state] = len(number)
     stack.append(state)
-    work.append((state, iter(_targets(graph, state))))
-
-
-def _targets(graph: Graph, state: int) -> Sequence[int]:
-    return [graph.edges[place].target for place in graph.leaving[state]]
+    work.append((state, iter(targets_of[state])))
 
 
 def _leave(root: int, stack: list[int], component: list[int]) -> None:

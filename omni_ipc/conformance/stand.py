@@ -131,13 +131,21 @@ class Stand:
             raise self._diverged(Kind.WRONG, "The code begins in another state.", self._differences(state, found))
         self._meet(state)
 
-    def can_take(self, place: int) -> bool:
-        """Tell whether the code can take a step of the model now; only of one that it may choose this is a question."""
-        label = self._reference.graph.edges[place].label
-        if label.action not in self._reference.choices:
-            return True
-        move = self._reference.moves.of[label]
-        return any(move.fits(offer) for offer in self._run.enabled())
+    def chosen(self, place: int) -> int:
+        """Give the step that the code can take instead of this one, if the choice among several is the code's."""
+        edges = self._reference.graph.edges
+        action = edges[place].label.action
+        if action not in self._reference.choices:
+            return place
+        offers = self._run.enabled()
+        likewise = (
+            other for other in self._reference.steps[edges[place].source] if edges[other].label.action == action
+        )
+        return next(
+            other
+            for other in (place, *likewise)
+            if any(self._reference.moves.of[edges[other].label].fits(offer) for offer in offers)
+        )
 
     def take(self, place: int) -> int:
         """Let the code take a step of the model, hold it against the state that follows, and return which step it was.

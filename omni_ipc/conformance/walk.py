@@ -14,7 +14,6 @@ from __future__ import annotations
 import enum
 import functools
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
@@ -23,7 +22,8 @@ from omni_ipc.conformance.plan import Plan
 from omni_ipc.conformance.replay import Offer
 from omni_ipc.conformance.stand import Choose, Reference, Run, Stand
 
-_TRIES = 20
+_IDLE_RUNS = 30
+"""Runs that bring nothing new before what is left is given up: the model leaves it open, and the code never chose."""
 
 Begin = Callable[[], AbstractContextManager[Run]]
 """Begins a run of the same code."""
@@ -67,11 +67,15 @@ class Walker:
             enough: asked before each run.
         """
         plan = Plan(self._reference.graph, self._reference.termination, self._lot)
-        tries: Counter[int] = Counter()
+        idle = 0
         while (start := plan.first()) is not None and not enough():
-            if (found := self._walk(functools.partial(self._go, start, plan, tries))) is not None:
+            before = len(self.taken)
+            if (found := self._walk(functools.partial(self._go, start, plan))) is not None:
                 return found
-        self.never -= self.taken
+            idle = idle + 1 if len(self.taken) == before else 0
+            if idle > _IDLE_RUNS:
+                self.never |= plan.left
+                break
         return None
 
     def along(self, start: int, path: Sequence[int]) -> Divergence | None:
@@ -86,17 +90,11 @@ class Walker:
 
         return self._walk(follow, located=True)
 
-    def _go(self, state: int, plan: Plan, tries: Counter[int], stand: Stand) -> None:
+    def _go(self, state: int, plan: Plan, stand: Stand) -> None:
         """Take steps that are left, as long as there are any ahead."""
         stand.begin(state)
         while (place := plan.next(state)) is not None:
-            tries[place] += 1
-            if tries[place] == _TRIES:
-                self.never.add(place)
-                plan.take(place)
-            if not stand.can_take(place):
-                return
-            arrived = stand.take(place)
+            arrived = stand.take(stand.chosen(place))
             plan.take(arrived)
             self.taken.add(arrived)
             state = stand.walked[-1].target
@@ -143,7 +141,7 @@ def never_taken(place: int, reference: Reference) -> Divergence:
     graph = reference.graph
     edge = graph.edges[place]
     way = tuple(graph.edges[each] for each in graph.path(edge.source))
-    why = f"The code could choose it, by the model, and never did, though it was brought there {_TRIES} times."
+    why = f"The code could choose it, by the model, and in {_IDLE_RUNS} runs never did."
     return Divergence(Kind.NEVER, (*way, edge), edge.label, why)
 
 
