@@ -15,6 +15,7 @@ CONSTANTS
     Asking,         \* those whose client asks for its output ...
     Closing,        \* ... or closes its stream, at any moment ...
     Deserting,      \* ... or lets go of it, and tells nobody
+    Aborted,        \* those of the id that somebody aborts, once they were submitted
     MaxWaiting      \* requests that may wait for their turn
 
 ASSUME EachClientHasOneWay ==
@@ -27,6 +28,7 @@ VARIABLES
     output,         \* number -> the id of its output, once its forward is done
     client,         \* number -> what its client is doing
     deserted,       \* requests whose stream was deleted, until the scheduler looks for them
+    aborted,        \* whether the abort was called, if there is to be one
     dispatcher,     \* what the dispatcher is doing
     owner,          \* output -> the request that it is computed for, in order of the forwards
     arriving,       \* outputs announced by the worker and not yet delivered by the pump
@@ -36,7 +38,7 @@ VARIABLES
 
 scheduler == <<waiting, outcome, output, deserted>>
 table == <<opened, cached, awaited>>
-vars == <<scheduler, client, dispatcher, owner, arriving, table>>
+vars == <<scheduler, client, aborted, dispatcher, owner, arriving, table>>
 
 None == 0
 Outputs == 1 .. Cardinality(Numbers)
@@ -53,6 +55,8 @@ TypeOK ==
                                "holding", "closed", "gone"}]
     (* A list that needs no lock. *)
     /\ deserted \subseteq Deserting
+    (* True from the beginning if nobody aborts. *)
+    /\ aborted \in BOOLEAN
     (* "ready": about to look for work; "asleep": until there is some; "took": computes the last of owner. *)
     /\ dispatcher \in {"ready", "asleep", "took"}
     (* An output gets its id when its request is taken. *)
@@ -72,6 +76,7 @@ Init ==
     /\ output = [number \in Numbers |-> None]
     /\ client = [number \in Numbers |-> "calling"]
     /\ deserted = {}
+    /\ aborted = (Aborted = {})
     /\ dispatcher = "ready"
     /\ owner = <<>>
     /\ arriving = {}
@@ -119,7 +124,7 @@ EngineAdmit(number) ==
             /\ outcome' = Ended(deserted)
             /\ client' = [client EXCEPT ![number] = "refused"]
             /\ UNCHANGED dispatcher
-    /\ UNCHANGED <<output, owner, arriving>>
+    /\ UNCHANGED <<output, aborted, owner, arriving>>
 
 (* The dispatcher takes the request that has waited longest, and sends it; or it falls asleep. *)
 DispatcherTake ==
@@ -139,7 +144,7 @@ DispatcherTake ==
                /\ owner' = Append(owner, number)
                /\ opened' = (opened \ GivenUp(deserted)) \cup {Len(owner')}
                /\ arriving' = arriving \cup {Len(owner')}
-    /\ UNCHANGED <<output, client>>
+    /\ UNCHANGED <<output, client, aborted>>
 
 (* The dispatcher hands the output's id to the stream, or drops the output if the request has ended. *)
 DispatcherSettle ==
@@ -154,7 +159,7 @@ DispatcherSettle ==
        /\ outcome' = Ended(deserted)
        /\ output' = IF wanted THEN [output EXCEPT ![number] = computed] ELSE output
        /\ Drop(GivenUp(deserted) \cup (IF wanted THEN {} ELSE {computed}))
-       /\ UNCHANGED <<client, owner, arriving>>
+       /\ UNCHANGED <<client, aborted, owner, arriving>>
 
 (* The pump resolves the future, caches the output, or discards what nobody wants any more. *)
 PumpDeliver ==
@@ -166,7 +171,7 @@ PumpDeliver ==
        /\ awaited' = awaited \ {first}
        /\ client' = [number \in Numbers |->
                         IF first \in awaited /\ output[number] = first THEN "having" ELSE client[number]]
-       /\ UNCHANGED <<scheduler, dispatcher, owner>>
+       /\ UNCHANGED <<scheduler, aborted, dispatcher, owner>>
 
 (* A stream takes the cached output, registers a future, or hears that the output was given up. *)
 ConsumerWait(number) ==
@@ -179,14 +184,14 @@ ConsumerWait(number) ==
     /\ awaited' = awaited \cup ({output[number]} \cap (opened \ cached))
     /\ opened' = opened \ ({output[number]} \cap cached)
     /\ cached' = cached \ {output[number]}
-    /\ UNCHANGED <<scheduler, dispatcher, owner, arriving>>
+    /\ UNCHANGED <<scheduler, aborted, dispatcher, owner, arriving>>
 
 (* A stream gives the output to its client, unless the request has ended. *)
 StreamDeliver(number) ==
     /\ client[number] = "having"
     /\ outcome' = [outcome EXCEPT ![number] = IF @ = "open" THEN "result" ELSE @]
     /\ client' = [client EXCEPT ![number] = IF outcome[number] = "open" THEN "served" ELSE "failed"]
-    /\ UNCHANGED <<waiting, output, deserted, dispatcher, owner, arriving, table>>
+    /\ UNCHANGED <<waiting, output, deserted, aborted, dispatcher, owner, arriving, table>>
 
 (* A stream that was told of an error, or is closed, ends its request. *)
 StreamEnd(number) ==
@@ -195,6 +200,20 @@ StreamEnd(number) ==
     /\ waiting' = waiting \ {number}
     /\ client' = [client EXCEPT ![number] = IF @ = "failing" THEN "failed" ELSE "closed"]
     /\ Drop(GivenUp({number}))
+    /\ UNCHANGED <<output, deserted, aborted, dispatcher, owner, arriving>>
+
+(* The call of submit has returned. *)
+Submitted(number) == client[number] # "calling"
+
+(* Somebody aborts an id, once requests of it were submitted: those of them that are open end. *)
+EngineAbort ==
+    /\ ~aborted
+    /\ \A number \in Aborted : Submitted(number)
+    /\ aborted' = TRUE
+    /\ outcome' = Ended(Aborted)
+    /\ waiting' = waiting \ Aborted
+    /\ client' = Told(Aborted)
+    /\ Drop(GivenUp(Aborted))
     /\ UNCHANGED <<output, deserted, dispatcher, owner, arriving>>
 
 -------------------------------------------------------------------------------
@@ -204,9 +223,10 @@ Path ==
     \/ \E number \in Numbers :
         EngineAdmit(number) \/ ConsumerWait(number) \/ StreamDeliver(number) \/ StreamEnd(number)
 
-(* All clients are done, and so is the engine.  Any other state without a next step is a deadlock. *)
+(* All clients are done, and so is the engine. *)
 AtRest ==
     /\ \A number \in Numbers : client[number] \in {"refused", "served", "failed", "closed", "gone"}
+    /\ aborted
     /\ dispatcher = "asleep"
     /\ arriving = {}
     /\ deserted = {}

@@ -9,12 +9,13 @@ from typing import Protocol
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.scenarios import (
     admission,
+    admitting,
     cancelling,
     closing,
     device_copy,
     drain,
-    dual_writer_ring,
     drain_before_sleep,
+    dual_writer_ring,
     future_orphan,
     late_answer,
     leaving,
@@ -210,7 +211,6 @@ SCENARIOS: Mapping[str, Scenario] = {
             transparent=("Worker.Reply", "Worker.Announce", "Worker.Close"),
         ),
         Scenario(name="drain", world=drain.DrainWorld),
-        Scenario(name="device_copy", world=device_copy.DeviceCopyWorld),
         Scenario(
             name="drain_before_sleep",
             model="DrainBeforeSleep",
@@ -229,6 +229,7 @@ SCENARIOS: Mapping[str, Scenario] = {
                 }
             ),
         ),
+        Scenario(name="device_copy", world=device_copy.DeviceCopyWorld),
         Scenario(name="disconnect", world=leaving.DisconnectWorld),
         Scenario(name="several_outputs", world=leaving.SeveralOutputsWorld),
         Scenario(name="reuse", world=leaving.ReuseWorld),
@@ -251,6 +252,13 @@ SCENARIOS: Mapping[str, Scenario] = {
             ),
         ),
         Scenario(name="closing", world=closing.ClosingWorld),
+        Scenario(
+            name="admitting",
+            model="Admission",
+            world=admitting.AdmittingWorld,
+            tasks={**_CLIENTS, "Engine.Abort": "abort"},
+            steps=_request_path(1, 2) | {("abort", "Engine.Abort")},
+        ),
         Scenario(
             name="reused_request_id",
             model="ReusedRequestId",

@@ -142,7 +142,7 @@ DEFECTS = {
         Defect("reused_request_id", "reuse", Parts(scheduler=ReusedRequestId), also=("reused_request_id",)),
         Defect("aborted_output_leak", "abort", Parts(table=AbortedOutputLeak)),
         Defect("shutdown_discards_delivered", "salvage", Parts(scheduler=ShutdownDiscardsDelivered)),
-        Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission)),
+        Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission), also=("admitting",)),
         Defect("short_output_timeout", "long_render", Parts(timeout=ShortOutputTimeout)),
         Defect("wait_counted_as_compute", "long_render", Parts(stream=WaitCountedAsCompute)),
         Defect("cancelled_future", "cancelling", Parts(pump=CancelledFuture)),

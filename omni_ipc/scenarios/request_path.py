@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
+from omni_ipc.errors import Full
 from omni_ipc.scenarios.answering import AnsweringWorker
 from omni_ipc.scenarios.clients import AT_REST_S, CONFIG, GONE, ClientWorld
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.world import DELIVERED, Launch, PendingStep
+from omni_ipc.scenarios.world import DELIVERED, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Event, Runtime
 from omni_ipc.serving.admission import Admission
 from omni_ipc.serving.messages import Command, Execute, OutputReady
@@ -26,6 +27,7 @@ from omni_ipc.serving.streams import OutputStream
 
 NUMBER = "number"
 CLOSED = "closed"
+REFUSED = "refused"
 NONE = 0
 
 
@@ -48,10 +50,12 @@ class RequestPathWorld(ClientWorld):
     Attributes:
         ids: number -> the id of the request.
         closing: who closes its stream and does not ask for the output.
+        aborted: the number of a request whose id somebody aborts, once it was submitted.
     """
 
     ids: Mapping[int, str]
     closing: frozenset[int] = frozenset()
+    aborted: int | None = None
     config = msgspec.structs.replace(CONFIG, max_batch=1)
 
     def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
@@ -60,12 +64,17 @@ class RequestPathWorld(ClientWorld):
         self._admissions: dict[int, Admission] = {}
         self._called: dict[int, Event] = {number: rt.event() for number in (0, *self.ids)}
         self._called[0].set()
+        self._missed = ""
 
     async def _serve(self) -> None:
         tasks = [self._rt.spawn(self._act, number, name=_client(number)) for number in self.ids]
+        if self.aborted is not None:
+            tasks.append(self._rt.spawn(self._abort, self.aborted, name="abort"))
         for task in tasks:
             task.join()  # blocks: a loop would only multiply schedules
         self._rt.sleep(AT_REST_S)
+        if self._missed:
+            raise OutputsLost(self._missed)
 
     def _act(self, number: int) -> None:
         """Be a client, from its call to its end."""
@@ -73,7 +82,9 @@ class RequestPathWorld(ClientWorld):
         with self._ending(_client(number)):
             try:
                 stream = self._engine.submit(Request(self.ids[number], options={NUMBER: number}))
-                self._admissions[number] = stream._admission
+            except Full:
+                self._endings[_client(number)] = REFUSED
+                return
             finally:
                 self._called[number].set()
             self._use(number, stream)
@@ -85,15 +96,24 @@ class RequestPathWorld(ClientWorld):
         else:
             self._served(_client(number), stream.result())
 
+    def _abort(self, number: int) -> None:
+        """Abort an id, and see that it was found unless its client has come to an end."""
+        self._called[number].wait()
+        if not self._engine.abort(self.ids[number]) and _client(number) not in self._endings:
+            self._missed = f"request {number} was aborted when it was submitted and had not ended, and was not found"
+
     def project(self, pending: PendingStep) -> Mapping[str, object]:
         """Project onto the variables of RequestPath."""
         scheduler, table = self._engine._scheduler, self._table
+        for admission in (each for same in scheduler._open.values() for each in same.values()):
+            self._admissions[int(admission.request.options[NUMBER] or 0)] = admission  # open, once it was admitted
         return {
             "waiting": set(scheduler._waiting),
             "outcome": {number: self._outcome(number) for number in self.ids},
             "output": {number: self._output(number) for number in self.ids},
             "client": {number: self._doing(pending, number) for number in self.ids},
             "deserted": {admission.number for admission in scheduler._deserted.admissions},
+            "aborted": pending("abort") is None,
             "dispatcher": _dispatcher(pending),
             "owner": self._worker.owner,
             "arriving": self._arriving(pending),
@@ -125,7 +145,7 @@ class RequestPathWorld(ClientWorld):
         admission = self._admissions.get(number)
         match pending(_client(number)):
             case None if (ending := self._endings.get(_client(number))) is not None:
-                return _ENDED.get(ending, "refused" if admission is None else "failed")
+                return _ENDED.get(ending, "failed")
             case (region, _) if region in _NEXT:
                 return _NEXT[region]
             case ("Stream.End", _):
@@ -149,4 +169,4 @@ def _dispatcher(pending: PendingStep) -> str:
 
 
 _NEXT = {"Engine.Admit": "calling", "Consumer.Wait": "asking", "Stream.Deliver": "having", "Stream.Desert": "holding"}
-_ENDED = {DELIVERED: "served", CLOSED: "closed", GONE: "gone"}
+_ENDED = {DELIVERED: "served", CLOSED: "closed", GONE: "gone", REFUSED: "refused"}

@@ -153,6 +153,8 @@ class Scheduler:
 
         Returns:
             How many there were.
+
+        Spec: EngineAbort
         """
         with self._rt.region("Engine.Abort", self._guard):
             aborted = [each for name in request_ids for each in self._open.get(name, {}).values()]

@@ -49,8 +49,10 @@ ORDERS = {
     "cancelling": 264,
     "late_answer": 4234,
     "closing": 382,
-    "reused_request_id": 2260,
 }
+WALKED = {"admitting", "reused_request_id"}
+"""Worlds whose orders are too many to exhaust: `omni-ipc conform` walks every step of their models instead."""
+
 ENDINGS = {
     "drain_before_sleep": 4,
     "disconnect": 2,
@@ -83,7 +85,7 @@ def test_the_explorer_finds_each_defect_and_its_trace_replays(name: str) -> None
     assert switches <= 30
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", sorted(SCENARIOS.keys() - WALKED))
 def test_no_order_of_steps_fails_on_the_reference(name: str) -> None:
     """Exhausted: every order of conflicting steps ends well; the numbers of orders and of endings are pinned."""
     report = explore_scenario(name)
@@ -97,6 +99,13 @@ def test_a_random_walk_finds_each_defect_too(name: str) -> None:
     """Another strategy, the same fault: within its 2,000 runs."""
     report = explore_scenario(DEFECTS[name].scenario, defect=name, strategy="random")
     assert report.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("name", sorted(WALKED))
+def test_no_order_that_was_drawn_fails_in_a_world_that_is_walked(name: str) -> None:
+    """There, what the model does not speak of is done at once; here it waits for its turn, in a sample of orders."""
+    report = explore_scenario(name, strategy="random", runs=200)
+    assert (report.verdict, report.failure) == (Verdict.BOUNDED, None)
 
 
 def test_each_defect_exchanges_one_part_for_a_subclass() -> None:
