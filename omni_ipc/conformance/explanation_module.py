@@ -48,7 +48,8 @@ def explanation_module(
             f'    /\\ Here__ => PrintT(<<"state", <<{", ".join(variables)}>>>>)',
             '    /\\ Here__ => PrintT(<<"enabled", Possible__>>)',
             *(
-                f'    /\\ Here__ => PrintT(<<"next", {number}, MayBeNext({number}), FirstFalse__(NextRecorded({number}))>>)'
+                f"    /\\ Here__ => PrintT("
+                f'<<"next", {number}, MayBeNext({number}), FirstFalse__(NextRecorded({number}))>>)'
                 for number in open_chains
             ),
             '    /\\ RecordingAccepted /\\ repair__ # <<>> => PrintT(<<"repair", repair__>>)',
@@ -67,7 +68,8 @@ def _next(spec: Spec, lens: Lens) -> Iterator[str]:
     yield "    \\/ \\E chain \\in DOMAIN progress : HasMore(chain) /\\ ~MayBeNext(chain)"
     yield "        /\\ TakeRecorded(NextRecorded(chain)) /\\ ShowsRecorded(NextRecorded(chain)) /\\ AdvanceChain(chain)"
     yield '        /\\ repair__\' = <<"early", Place__(chain)>>'
-    yield "    \\/ \\E chain \\in DOMAIN progress : MayBeNext(chain) /\\ TakeRecorded(NextRecorded(chain)) /\\ AdvanceChain(chain)"
+    yield "    \\/ \\E chain \\in DOMAIN progress : MayBeNext(chain)"
+    yield "        /\\ TakeRecorded(NextRecorded(chain)) /\\ AdvanceChain(chain)"
     yield f'        /\\ (Here__ => PrintT(<<"instead", chain, <<{shown}>>>>))'
     yield '        /\\ repair__\' = <<"unseen", Place__(chain)>>'
     for action, domains in spec.actions.items():
@@ -76,8 +78,8 @@ def _next(spec: Spec, lens: Lens) -> Iterator[str]:
     yield "ExplanationNext__ =="
     yield "    \\/ ValidationNext /\\ UNCHANGED repair__"
     yield "    \\/ Near__ /\\ Repair__ /\\ UNCHANGED probed"
-    yield "ExplanationSpec__ =="
-    yield "    ValidationInit /\\ repair__ = <<>> /\\ [][ExplanationNext__]_<<vars, progress, probed, recording, repair__>>"
+    yield "ExplanationSpec__ == ValidationInit /\\ repair__ = <<>>"
+    yield "    /\\ [][ExplanationNext__]_<<vars, progress, probed, recording, repair__>>"
 
 
 def _guards(spec: Spec, actions: Mapping[str, Definition]) -> Iterator[str]:
