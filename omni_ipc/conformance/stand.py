@@ -159,17 +159,18 @@ class Stand:
         self._label = edge.label
         if self._located:
             self._where = next((offer.where for offer in self._run.offers() if offer.task == move.task), None)
+        self.walked.append(edge)
         self._perform(move.task)
         self._settle()
         found = self._project()
         alike = self._reference.alike(place)
         arrived = next((at for at in alike if self._reference.agrees(graph.edges[at].target, found)), None)
-        self.walked.append(graph.edges[place if arrived is None else arrived])
         if arrived is None:
             changed = edge.source == edge.target and len(alike) == 1
             differences = self._differences(edge.target, found)
             why = f"{differences[0]}."
             raise self._diverged(Kind.CHANGED if changed else Kind.WRONG, why, differences)
+        self.walked[-1] = graph.edges[arrived]
         self._label = self._where = None
         self._meet(graph.edges[arrived].target)
         return arrived

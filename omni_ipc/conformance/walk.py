@@ -56,6 +56,7 @@ class Walker:
         self.never: set[int] = set()
         self.steps = self.runs = 0
         self._reference = reference
+        self._longest_way = len(reference.graph.states)  # to a step that is left; longer ones the code does not choose
         self._begin = begin
         self._lot = random.Random(seed)
         self._choose = _choice(order, self._lot)
@@ -93,8 +94,10 @@ class Walker:
     def _go(self, state: int, plan: Plan, stand: Stand) -> None:
         """Take steps that are left, as long as there are any ahead."""
         stand.begin(state)
-        while (place := plan.next(state)) is not None:
+        useful = 0
+        while (place := plan.next(state)) is not None and len(stand.walked) <= useful + self._longest_way:
             arrived = stand.take(stand.chosen(place))
+            useful = useful if arrived in self.taken else len(stand.walked)
             plan.take(arrived)
             self.taken.add(arrived)
             state = stand.walked[-1].target
