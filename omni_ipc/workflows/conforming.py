@@ -171,12 +171,19 @@ def _chosen(names: Sequence[str], manifest: Manifest, defect: str | None) -> lis
     for name in names:
         if not any(name in (scenario.name, scenario.model) for scenario in known):
             raise UnknownName("model that code is walked along", name, {str(scenario.model) for scenario in known})
-    if defect is not None and not names:
-        known_defect = scenarios.DEFECTS.get(defect)
-        if known_defect is None:
-            raise UnknownName("defect", defect, scenarios.DEFECTS)
-        names = [known_defect.scenario]
-    return [one for one in known if not names or one.name in names or one.model in names]
+    if names:
+        return [one for one in known if one.name in names or one.model in names]
+    if defect is None:
+        return known
+    if defect not in scenarios.DEFECTS:
+        raise UnknownName("defect", defect, scenarios.DEFECTS)
+    showing = scenarios.DEFECTS[defect]
+    if chosen := [one for one in known if one.name in (showing.scenario, *showing.also)]:
+        return chosen
+    raise UsageError(
+        f"The defect '{defect}' shows in no scenario that is walked along a model. "
+        f"Explore it: omni-ipc explore {showing.scenario} --defect {defect}."
+    )
 
 
 def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
