@@ -321,6 +321,19 @@ def test_a_failure_is_told_in_words_without_being_asked_for(omni: Omni, monkeypa
         assert "one of them should have been false" in re.sub(r"\s+", " ", said)
 
 
+def test_a_counterexample_is_tried_on_code(omni: Omni) -> None:
+    """With the defect it goes along and fails, without it goes elsewhere, or refuses a step at a line; or is saved."""
+    ran = omni("replay", "FutureOrphan/bug/unpack_outside_lock/live", "--save", "traces")
+    assert (ran.code, ran.err) == (0, "")
+    told = re.sub(r"\s+", " ", ran.out)
+    assert "✓ FutureOrphan/bug/unpack_outside_lock/live on future_orphan: 4 steps" in told
+    assert "with unpack_outside_lock: All 4 steps ran, with the state of the model after each." in told
+    assert re.search(r"reference: .* after step 4 at outputs\.py:\d+ in deliver cached is {}; .* ends well", told)
+    assert "1 of 1 counterexample leads the defect astray, and not the reference" in told
+    (trace,) = Path("traces").iterdir()
+    assert omni("replay", trace, "--defect", "unpack_outside_lock").code == 1
+
+
 @pytest.mark.parametrize(("expected", "code"), [(True, 0), (False, 1)])
 def test_the_demo_ends_with_a_table_of_races_and_stages(
     expected: bool, code: int, omni: Omni, monkeypatch: pytest.MonkeyPatch
@@ -400,6 +413,9 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("replay truncated.json", "The trace 'truncated.json' is not whole JSON"),
         ("replay stranger.json", "There is no scenario 'split_maps'. Did you mean 'split_map'?"),
         ("replay good.json --defect dual_writers", "does not show in the scenario 'future_orphan'. Use its own:"),
+        ("replay SplitMap/design", "'SplitMap/design' has no defect, so there is no counterexample to try on code."),
+        ("replay SplitMap --on threads", "'SplitMap' is a model: its counterexamples are tried with the defect"),
+        ("replay good.json --save traces", "--save is for the counterexamples of a model, and 'good.json' is none."),
         ("replay good.json --on thread", "There is no place to replay on 'thread'. Did you mean 'threads'?"),
         ("replay good.json --device cud", "There is no device 'cud'. Did you mean 'cuda'?"),
         pytest.param(

@@ -93,11 +93,17 @@ class Followed(msgspec.Struct, frozen=True):
     refusal: Refusal | None = None
     departure: Departure | None = None
     failure: Failure | None = None
+    rests: bool = False  # behind the last step, nobody could do anything that the model speaks of
+
+    @property
+    def went_along(self) -> bool:
+        """The code took every step, and showed every state."""
+        return self.refusal is None and self.departure is None
 
     @property
     def reproduced(self) -> bool:
         """The code took every step, showed every state, and failed."""
-        return self.refusal is None and self.departure is None and self.failure is not None
+        return self.went_along and self.failure is not None
 
     @property
     def way(self) -> str:
@@ -141,9 +147,8 @@ def follow(
         places.append(where)
         if departure is None and (differences := tuple(_differences(step, driven.state()))):
             departure = Departure(number, where, differences)
-    return Followed(
-        steps=len(places), places=tuple(places), refusal=refusal, departure=departure, failure=driven.finish()
-    )
+    rests = not any(offer.enabled and spoken.holds(offer) for offer in driven.offers())
+    return Followed(len(places), tuple(places), refusal, departure, rests=rests, failure=driven.finish())
 
 
 class _Spoken(NamedTuple):

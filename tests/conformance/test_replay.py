@@ -109,9 +109,19 @@ def test_defective_code_follows_state_by_state_and_fails() -> None:
         failure=FAILURE,
     )
     assert code.taken == ["pump:Pump.Unpack", "consumer a:Consumer.Wait", "pump:Pump.Deliver"]
-    assert followed == Followed(steps=3, places=("code.py:1 in f", "code.py:1 in f", "out.py:8 in f"), failure=FAILURE)
+    places = ("code.py:1 in f", "code.py:1 in f", "out.py:8 in f")
+    assert followed == Followed(steps=3, places=places, failure=FAILURE, rests=True)
     assert followed.reproduced
     assert followed.way == "All 3 steps ran, with the state of the model after each."
+
+
+def test_it_is_told_whether_the_code_could_go_on() -> None:
+    """Behind the last step: with a step of the model, and not with others."""
+    unpack = trace(step("pump", "Pump.Unpack", [], output="a"))
+    ended, _ = run({"pump": [Op("Pump.Unpack"), Op("queue.get")], "clock": [Op("time.sleep")]}, of=unpack)
+    blocked, _ = run({"pump": [Op("Pump.Unpack"), Op("Pump.Deliver", needs="item")]}, of=unpack)
+    able, _ = run({"pump": [Op("Pump.Unpack"), Op("Pump.Deliver")]}, of=unpack)
+    assert (ended.rests, blocked.rests, able.rests) == (True, True, False)
 
 
 def test_code_that_differs_departs_at_a_line_and_goes_on() -> None:
