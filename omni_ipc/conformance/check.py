@@ -126,8 +126,10 @@ def _complaints(model: Model, spec_actions: Sequence[str], result: Result) -> It
     if model.distinct_states is not None and model.distinct_states != result.distinct:
         yield f"there are {result.distinct} distinct states, and {model.distinct_states} in the manifest."
     if model.role is Role.DESIGN:
-        if result.dead:
-            yield f"never taken: {', '.join(result.dead)}. Its guard is too strict, or the bounds are too small."
+        if dead := sorted({*result.dead} - {*model.leaves_out}):
+            yield f"never taken: {', '.join(dead)}. Its guard is too strict, or the bounds are too small."
+        if taken := sorted({*model.leaves_out} - {*result.dead}):
+            yield f"taken, though the manifest leaves them out here: {', '.join(taken)}."
         if differing := set(spec_actions) ^ set(result.actions):
             yield f"the manifest and Next differ in the actions {', '.join(sorted(differing))}."
 

@@ -77,6 +77,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     distinct_states: int | None = None
     defect: str | None = None
     flags: tuple[str, ...] = ()  # further ones for TLC
+    leaves_out: tuple[str, ...] = ()  # actions that no step of a design takes in these bounds, but in those of another
     budget_s: float = 60.0
     note: str = ""
 
@@ -116,12 +117,12 @@ class Manifest(msgspec.Struct, frozen=True):
         return graphs[spec]
 
     def counterexample_model(self, defect: str) -> Model:
-        """The model whose safety failure shows a defect.
+        """The model whose safety failure shows a defect; the first of the manifest, and so the smallest.
 
         Raises:
             UnknownName: no model has this defect.
         """
-        showing = {m.defect: m for m in self.models if m.defect and m.result is Outcome.SAFETY}
+        showing = {m.defect: m for m in reversed(self.models) if m.defect and m.result is Outcome.SAFETY}
         if defect not in showing:
             raise UnknownName("defect", defect, filter(None, showing))
         return showing[defect]
@@ -189,6 +190,10 @@ def _complaints(manifest: Manifest) -> Iterable[str]:
         if (model.result in (Outcome.SAFETY, Outcome.LIVENESS)) != (model.expect.name is not None):
             yield f"{model.name} must name what fails if, and only if, a property fails."
         seen.add(model.name)
+    for spec in manifest.specs:
+        designs = [{*model.leaves_out} for model in manifest.models if (model.spec, model.role) == (spec, Role.DESIGN)]
+        if designs and (left := sorted(set.intersection(*designs))):
+            yield f"every design of {spec} leaves out {', '.join(left)}."
 
 
 def _begins(name: str, front: str) -> bool:

@@ -30,7 +30,7 @@ def test_names_follow_from_the_files(manifest: Manifest) -> None:
 
     def name_of(cfg: str) -> str:
         spec, rest = re.fullmatch(r"mc/MC([A-Za-z]+)(.*)\.cfg", cfg).groups()  # type: ignore[union-attr]
-        parts = re.fullmatch(r"(?:_(Bug|Reach)_(.+?))?(?:_(Live|Refines|Stuck|Graph))?", rest)
+        parts = re.fullmatch(r"(?:_(Bug|Reach|Design)_(.+?))?(?:_(Live|Refines|Stuck|Graph))?", rest)
         assert parts is not None
         role, what, aspect = parts.groups()
         return "/".join([spec, *([role.lower(), what] if role else []), *([aspect.lower()] if aspect else [])])
@@ -65,8 +65,10 @@ def test_invariants_of_the_spec_are_all_checked_by_its_design_model(manifest: Ma
     for spec in manifest.specs:
         text = (manifest.folder / f"{spec}.tla").read_text()
         defined = set(re.findall(r"^(\w+Inv|TypeOK) ==", text, re.MULTILINE))
-        [design] = [model for model in manifest.models if model.spec == spec and model.role is Role.DESIGN]
-        assert set(Configuration.load(manifest.folder / design.cfg).invariants) == defined
+        designs = [model for model in manifest.models if model.spec == spec and model.role is Role.DESIGN]
+        assert designs
+        for design in designs:
+            assert set(Configuration.load(manifest.folder / design.cfg).invariants) == defined
         for name in re.findall(r"^(\w+(?:Inv|Prop)) ==", text, re.MULTILINE):
             assert re.search(rf"^\(\* [A-Z].*\. \*\)\n{name} ==", text, re.MULTILINE), name
 
