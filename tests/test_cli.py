@@ -21,7 +21,7 @@ from omni_ipc.cli.app import app
 from omni_ipc.records import Trace
 from tests.support.commands import ROOT, Command
 
-COMMANDS = ("check", "explore", "replay", "show", "demo", "doctor")
+COMMANDS = ("check", "conform", "explore", "replay", "show", "demo", "doctor")
 
 MINE = '''
 from pathlib import Path
@@ -297,6 +297,46 @@ def test_a_model_that_is_not_as_expected_is_told(omni: Omni, monkeypatch: pytest
     assert ran.out.endswith("0 of 1 model as expected\n")
 
 
+def test_code_is_walked_along_its_model(omni: Omni) -> None:
+    """How much was walked, and where the graph is from; for machines, each action."""
+    ran = omni("conform", "FutureOrphan", "--json", "walked.json")
+    assert (ran.code, ran.err) == (0, "")
+    assert re.search(r"✓ +FutureOrphan/graph +Each of 10 steps was walked \d+ times, and agreed", ran.out)
+    assert "1 of 1 model agree with the code: 10 distinct steps of models" in ran.out
+    (model,) = json.loads(Path("walked.json").read_text())["result"]["models"]
+    assert {action["action"] for action in model["actions"]} == {
+        "ConsumerWait",
+        "PumpDeliver",
+        "PumpUnpack",
+        "WorkerAnnounce",
+    }
+
+
+def test_code_that_differs_from_its_model_is_told_by_the_shortest_way(omni: Omni) -> None:
+    """The steps, the line, the difference; and the test that is saved passes on the reference."""
+    ran = omni("conform", "FutureOrphan", "--defect", "unpack_outside_lock", "--save", "traces")
+    assert ran.code == 1
+    assert "wrong state PumpUnpack" in ran.out
+    assert "3. pump: Pump.Unpack(output=1)" in ran.out
+    assert "registered is {}; in the model it is {" in ran.out
+    saved = "traces/future_orphan.unpack_outside_lock.conform.trace.json"
+    assert f"as a test: pytest {saved}" in ran.out
+    assert omni("replay", saved).code == 0
+    assert omni("replay", saved, "--defect", "unpack_outside_lock").code == 1
+
+
+def test_what_is_generated_from_the_specs_is_checked(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stale graphs make the end 1, and are told; renewing them makes it 0."""
+    shutil.copytree(ROOT / "spec", "spec")
+    monkeypatch.setenv("OMNI_IPC_SPEC", "spec")
+    Path("spec/graph/FutureOrphan.graph.jsonl.gz").unlink()
+    ran = omni("spec", "sync", "FutureOrphan/graph", "--check")
+    assert (ran.code, ran.err) == (1, "")
+    assert "FutureOrphan.graph.jsonl.gz: new, 8 states, 11 steps" in ran.out
+    ran = omni("spec", "sync", "FutureOrphan/graph")
+    assert (ran.code, "these were renewed" in ran.out) == (0, True)
+
+
 def test_a_counterexample_is_told_in_words(omni: Omni) -> None:
     """The property in English, the steps with what they change, and what the design does instead; as JUnit, too."""
     ran = omni("check", "FutureOrphan/bug/unpack_outside_lock", "--explain", "--junit", "junit.xml")
@@ -387,6 +427,10 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
     [
         ("check FutureOrphans", "There is no model 'FutureOrphans'. Did you mean 'FutureOrphan'?"),
         ("check --jobs 0", "jobs must be positive, and is 0."),
+        ("conform FutureOrphans", "There is no model that code is walked along 'FutureOrphans'. Did you mean"),
+        ("conform --defect dual_writer", "There is no defect 'dual_writer'. Did you mean 'dual_writers'?"),
+        ("conform FutureOrphan --seconds 0", "seconds must be positive, and is 0."),
+        ("spec sync FutureOrphans", "There is no model 'FutureOrphans'. Did you mean 'FutureOrphan'?"),
         ("explore splitmap", "There is no scenario 'splitmap'. Did you mean 'split_map'?"),
         ("explore split_map --defect late_split", "There is no defect 'late_split'. Did you mean 'late_split_map'?"),
         ("explore split_map --defect dual_writers", "does not show in the scenario 'split_map'. Use its own:"),
