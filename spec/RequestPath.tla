@@ -29,6 +29,7 @@ VARIABLES
     client,         \* number -> what its client is doing
     deserted,       \* requests whose stream was deleted, until the scheduler looks for them
     aborted,        \* whether the abort was called, if there is to be one
+    looked,         \* whether somebody has looked at the statistics, if anybody will
     dispatcher,     \* what the dispatcher is doing
     owner,          \* output -> the request that it is computed for, in order of the forwards
     arriving,       \* outputs announced by the worker and not yet delivered by the pump
@@ -38,7 +39,8 @@ VARIABLES
 
 scheduler == <<waiting, outcome, output, deserted>>
 table == <<opened, cached, awaited>>
-vars == <<scheduler, client, aborted, dispatcher, owner, arriving, table>>
+others == <<aborted, looked>>
+vars == <<scheduler, client, others, dispatcher, owner, arriving, table>>
 
 None == 0
 Outputs == 1 .. Cardinality(Numbers)
@@ -57,6 +59,8 @@ TypeOK ==
     /\ deserted \subseteq Deserting
     (* True from the beginning if nobody aborts. *)
     /\ aborted \in BOOLEAN
+    (* True from the beginning if nobody lets go of a stream. *)
+    /\ looked \in BOOLEAN
     (* "ready": about to look for work; "asleep": until there is some; "took": computes the last of owner. *)
     /\ dispatcher \in {"ready", "asleep", "took"}
     (* An output gets its id when its request is taken. *)
@@ -77,6 +81,7 @@ Init ==
     /\ client = [number \in Numbers |-> "calling"]
     /\ deserted = {}
     /\ aborted = (Aborted = {})
+    /\ looked = (Deserting = {})
     /\ dispatcher = "ready"
     /\ owner = <<>>
     /\ arriving = {}
@@ -109,6 +114,9 @@ Drop(outputs) ==
     /\ cached' = cached \ outputs
     /\ awaited' = awaited \ outputs
 
+(* What a client does when its request was admitted. *)
+Begun(number) == IF number \in Asking THEN "asking" ELSE "holding"
+
 (* A request is admitted, or refused, at the call. *)
 EngineAdmit(number) ==
     /\ client[number] = "calling"
@@ -118,13 +126,13 @@ EngineAdmit(number) ==
     /\ IF Cardinality(waiting \ deserted) < MaxWaiting
        THEN /\ waiting' = (waiting \ deserted) \cup {number}
             /\ outcome' = [Ended(deserted) EXCEPT ![number] = "open"]
-            /\ client' = [client EXCEPT ![number] = IF number \in Asking THEN "asking" ELSE "holding"]
+            /\ client' = [client EXCEPT ![number] = Begun(number)]
             /\ dispatcher' = IF dispatcher = "asleep" THEN "ready" ELSE dispatcher
        ELSE /\ waiting' = waiting \ deserted
             /\ outcome' = Ended(deserted)
             /\ client' = [client EXCEPT ![number] = "refused"]
             /\ UNCHANGED dispatcher
-    /\ UNCHANGED <<output, aborted, owner, arriving>>
+    /\ UNCHANGED <<output, others, owner, arriving>>
 
 (* The dispatcher takes the request that has waited longest, and sends it; or it falls asleep. *)
 DispatcherTake ==
@@ -144,7 +152,7 @@ DispatcherTake ==
                /\ owner' = Append(owner, number)
                /\ opened' = (opened \ GivenUp(deserted)) \cup {Len(owner')}
                /\ arriving' = arriving \cup {Len(owner')}
-    /\ UNCHANGED <<output, client, aborted>>
+    /\ UNCHANGED <<output, client, others>>
 
 (* The dispatcher hands the output's id to the stream, or drops the output if the request has ended. *)
 DispatcherSettle ==
@@ -159,7 +167,7 @@ DispatcherSettle ==
        /\ outcome' = Ended(deserted)
        /\ output' = IF wanted THEN [output EXCEPT ![number] = computed] ELSE output
        /\ Drop(GivenUp(deserted) \cup (IF wanted THEN {} ELSE {computed}))
-       /\ UNCHANGED <<client, aborted, owner, arriving>>
+       /\ UNCHANGED <<client, others, owner, arriving>>
 
 (* The pump resolves the future, caches the output, or discards what nobody wants any more. *)
 PumpDeliver ==
@@ -171,7 +179,7 @@ PumpDeliver ==
        /\ awaited' = awaited \ {first}
        /\ client' = [number \in Numbers |->
                         IF first \in awaited /\ output[number] = first THEN "having" ELSE client[number]]
-       /\ UNCHANGED <<scheduler, aborted, dispatcher, owner>>
+       /\ UNCHANGED <<scheduler, others, dispatcher, owner>>
 
 (* A stream takes the cached output, registers a future, or hears that the output was given up. *)
 ConsumerWait(number) ==
@@ -184,14 +192,14 @@ ConsumerWait(number) ==
     /\ awaited' = awaited \cup ({output[number]} \cap (opened \ cached))
     /\ opened' = opened \ ({output[number]} \cap cached)
     /\ cached' = cached \ {output[number]}
-    /\ UNCHANGED <<scheduler, aborted, dispatcher, owner, arriving>>
+    /\ UNCHANGED <<scheduler, others, dispatcher, owner, arriving>>
 
 (* A stream gives the output to its client, unless the request has ended. *)
 StreamDeliver(number) ==
     /\ client[number] = "having"
     /\ outcome' = [outcome EXCEPT ![number] = IF @ = "open" THEN "result" ELSE @]
     /\ client' = [client EXCEPT ![number] = IF outcome[number] = "open" THEN "served" ELSE "failed"]
-    /\ UNCHANGED <<waiting, output, deserted, aborted, dispatcher, owner, arriving, table>>
+    /\ UNCHANGED <<waiting, output, deserted, others, dispatcher, owner, arriving, table>>
 
 (* A stream that was told of an error, or is closed, ends its request. *)
 StreamEnd(number) ==
@@ -200,7 +208,7 @@ StreamEnd(number) ==
     /\ waiting' = waiting \ {number}
     /\ client' = [client EXCEPT ![number] = IF @ = "failing" THEN "failed" ELSE "closed"]
     /\ Drop(GivenUp({number}))
-    /\ UNCHANGED <<output, deserted, aborted, dispatcher, owner, arriving>>
+    /\ UNCHANGED <<output, deserted, others, dispatcher, owner, arriving>>
 
 (* The call of submit has returned. *)
 Submitted(number) == client[number] # "calling"
@@ -214,7 +222,26 @@ EngineAbort ==
     /\ waiting' = waiting \ Aborted
     /\ client' = Told(Aborted)
     /\ Drop(GivenUp(Aborted))
-    /\ UNCHANGED <<output, deserted, dispatcher, owner, arriving>>
+    /\ UNCHANGED <<output, deserted, looked, dispatcher, owner, arriving>>
+
+(* A stream is deleted: its destructor takes no lock, and ends nothing by itself. *)
+StreamDesert(number) ==
+    /\ client[number] = "holding"
+    /\ number \in Deserting
+    /\ client' = [client EXCEPT ![number] = "gone"]
+    /\ deserted' = deserted \cup {number}
+    /\ UNCHANGED <<waiting, outcome, output, others, dispatcher, owner, arriving, table>>
+
+(* Somebody looks at the statistics, behind the last deletion; the scheduler ends what was deleted, as at each step. *)
+EngineStatistics ==
+    /\ ~looked
+    /\ \A number \in Deserting : client[number] = "gone"
+    /\ looked' = TRUE
+    /\ deserted' = {}
+    /\ outcome' = Ended(deserted)
+    /\ waiting' = waiting \ deserted
+    /\ Drop(GivenUp(deserted))
+    /\ UNCHANGED <<output, client, aborted, dispatcher, owner, arriving>>
 
 -------------------------------------------------------------------------------
 
@@ -226,7 +253,7 @@ Path ==
 (* All clients are done, and so is the engine. *)
 AtRest ==
     /\ \A number \in Numbers : client[number] \in {"refused", "served", "failed", "closed", "gone"}
-    /\ aborted
+    /\ aborted /\ looked
     /\ dispatcher = "asleep"
     /\ arriving = {}
     /\ deserted = {}
@@ -241,4 +268,13 @@ FairPath ==
         /\ WF_vars(ConsumerWait(number))
         /\ WF_vars(StreamDeliver(number))
         /\ WF_vars(StreamEnd(number))
+
+-------------------------------------------------------------------------------
+
+(* No output lies in the table for a request that has ended, once its forward is settled. *)
+NothingForTheEndedInv ==
+    \A kept \in cached : outcome[owner[kept]] = "open" \/ (dispatcher = "took" /\ kept = Len(owner))
+
+(* At rest, nothing waits, and the table is empty. *)
+NothingLeftInv == AtRest => waiting = {} /\ opened = {}
 ===============================================================================

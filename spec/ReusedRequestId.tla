@@ -17,14 +17,8 @@ FairSpec == Spec /\ FairPath
 (* No request is aborted but one whose own stream was closed. *)
 OthersUntouchedInv == \A number \in Numbers : outcome[number] = "aborted" => client[number] = "closed"
 
-(* No output lies in the table for a request that has ended, once its forward is settled. *)
-NothingForTheEndedInv == \A number \in Numbers : output[number] \in cached => outcome[number] = "open"
-
 (* No client gets an output but that of its own request. *)
 OwnOutputInv == \A number \in Numbers : output[number] # None => owner[output[number]] = number
-
-(* At rest, the table is empty. *)
-NothingLeftInv == AtRest => opened = {}
 
 (* Whoever asks for an output gets it in the end. *)
 EveryAskingServedProp == \A number \in Numbers : client[number] = "asking" ~> client[number] = "served"

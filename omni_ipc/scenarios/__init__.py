@@ -8,6 +8,7 @@ from typing import Protocol
 
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.scenarios import (
+    abandoned_stream,
     admission,
     admitting,
     cancelling,
@@ -146,18 +147,15 @@ _CLIENTS = {
 }
 
 
-def _request_path(*clients: int) -> frozenset[tuple[str, str]]:
-    """The steps of RequestPath."""
-    theirs = ("Engine.Admit", "Consumer.Wait", "Stream.Deliver", "Stream.End")
-    return frozenset(
-        {
-            ("dispatcher", "Dispatcher.Take"),
-            ("dispatcher", "Dispatcher.Settle"),
-            ("pump", "Pump.Deliver"),
-            *((f"client {number}", region) for number in clients for region in theirs),
-        }
-    )
+_ENGINE = {("dispatcher", "Dispatcher.Take"), ("dispatcher", "Dispatcher.Settle"), ("pump", "Pump.Deliver")}
 
+
+def _clients(*regions: str) -> set[tuple[str, str]]:
+    """Steps of two clients."""
+    return {(f"client {number}", region) for number in (1, 2) for region in regions}
+
+
+_REQUEST_PATH = _ENGINE | _clients("Engine.Admit", "Consumer.Wait", "Stream.Deliver", "Stream.End")
 
 SCENARIOS: Mapping[str, Scenario] = {
     scenario.name: scenario
@@ -253,18 +251,30 @@ SCENARIOS: Mapping[str, Scenario] = {
         ),
         Scenario(name="closing", world=closing.ClosingWorld),
         Scenario(
+            name="abandoned_stream",
+            model="AbandonedStream",
+            world=abandoned_stream.AbandonedStreamWorld,
+            tasks={**_CLIENTS, "Engine.Abort": "abort", "Engine.Statistics": "monitor"},
+            steps=frozenset(
+                _ENGINE
+                | _clients("Engine.Admit")
+                | {("client 1", "Stream.End"), ("client 2", "Stream.Desert")}
+                | {("abort", "Engine.Abort"), ("monitor", "Engine.Statistics")}
+            ),
+        ),
+        Scenario(
             name="admitting",
             model="Admission",
             world=admitting.AdmittingWorld,
             tasks={**_CLIENTS, "Engine.Abort": "abort"},
-            steps=_request_path(1, 2) | {("abort", "Engine.Abort")},
+            steps=frozenset(_REQUEST_PATH | {("abort", "Engine.Abort")}),
         ),
         Scenario(
             name="reused_request_id",
             model="ReusedRequestId",
             world=reused_request_id.ReusedRequestIdWorld,
             tasks=_CLIENTS,
-            steps=_request_path(1, 2),
+            steps=frozenset(_REQUEST_PATH),
         ),
     )
 }

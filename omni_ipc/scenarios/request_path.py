@@ -22,6 +22,7 @@ from omni_ipc.scenarios.world import DELIVERED, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Event, Runtime
 from omni_ipc.serving.admission import Admission
 from omni_ipc.serving.messages import Command, Execute, OutputReady
+from omni_ipc.serving.output_streams import OutputStreams
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.streams import OutputStream
 
@@ -49,12 +50,14 @@ class RequestPathWorld(ClientWorld):
 
     Attributes:
         ids: number -> the id of the request.
-        closing: who closes its stream and does not ask for the output.
+        closing: who closes the stream over its stream and does not ask for the output.
+        deserting: who lets go of its stream; somebody looks at the statistics then.
         aborted: the number of a request whose id somebody aborts, once it was submitted.
     """
 
     ids: Mapping[int, str]
     closing: frozenset[int] = frozenset()
+    deserting: frozenset[int] = frozenset()
     aborted: int | None = None
     config = msgspec.structs.replace(CONFIG, max_batch=1)
 
@@ -64,12 +67,17 @@ class RequestPathWorld(ClientWorld):
         self._admissions: dict[int, Admission] = {}
         self._called: dict[int, Event] = {number: rt.event() for number in (0, *self.ids)}
         self._called[0].set()
+        self._gone: dict[int, Event] = {number: rt.event() for number in self.deserting}
+        self._layer = parts.streams
+        self._log: OutputStreams | None = None
         self._missed = ""
 
     async def _serve(self) -> None:
         tasks = [self._rt.spawn(self._act, number, name=_client(number)) for number in self.ids]
         if self.aborted is not None:
             tasks.append(self._rt.spawn(self._abort, self.aborted, name="abort"))
+        if self.deserting:
+            tasks.append(self._rt.spawn(self._look, name="monitor"))
         for task in tasks:
             task.join()  # blocks: a loop would only multiply schedules
         self._rt.sleep(AT_REST_S)
@@ -81,20 +89,38 @@ class RequestPathWorld(ClientWorld):
         self._called[number - 1].wait()
         with self._ending(_client(number)):
             try:
-                stream = self._engine.submit(Request(self.ids[number], options={NUMBER: number}))
+                streams = self._submit(Request(self.ids[number], options={NUMBER: number}))
             except Full:
                 self._endings[_client(number)] = REFUSED
                 return
             finally:
                 self._called[number].set()
-            self._use(number, stream)
+            if number in self.closing:
+                self._close(number, streams)
+            elif number in self.deserting:
+                streams.clear()
+                self._endings[_client(number)] = GONE
+                self._gone[number].set()
+            else:
+                self._served(_client(number), streams.pop().result())
 
-    def _use(self, number: int, stream: OutputStream) -> None:
-        if number in self.closing:
-            stream.close()
-            self._endings[_client(number)] = CLOSED
-        else:
-            self._served(_client(number), stream.result())
+    def _submit(self, request: Request) -> list[OutputStream]:
+        """Submit a request, and let nobody but the list hold its stream."""
+        return [self._engine.submit(request)]
+
+    def _close(self, number: int, streams: list[OutputStream]) -> None:
+        """Close the layer over a stream, as its consumer does when it leaves; a log keeps the layer."""
+        admission = streams[0]._admission
+        self._log = self._layer(streams)
+        self._log.close()
+        self._endings[_client(number)] = CLOSED
+        if admission.outcome is None:
+            self._missed = f"the stream of request {number} was closed, and the request is open"
+
+    def _look(self) -> None:
+        for number in self.deserting:
+            self._gone[number].wait()
+        self._engine.statistics()
 
     def _abort(self, number: int) -> None:
         """Abort an id, and see that it was found unless its client has come to an end."""
@@ -114,6 +140,7 @@ class RequestPathWorld(ClientWorld):
             "client": {number: self._doing(pending, number) for number in self.ids},
             "deserted": {admission.number for admission in scheduler._deserted.admissions},
             "aborted": pending("abort") is None,
+            "looked": pending("monitor") is None,
             "dispatcher": _dispatcher(pending),
             "owner": self._worker.owner,
             "arriving": self._arriving(pending),

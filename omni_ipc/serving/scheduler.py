@@ -144,7 +144,10 @@ class Scheduler:
             return admission.error
 
     def desert(self, admission: Admission) -> None:
-        """Note that the stream of a request was deleted; may be called by destructors, and takes no lock."""
+        """Note that the stream of a request was deleted; may be called by destructors, and takes no lock.
+
+        Spec: StreamDesert
+        """
         with self._rt.region("Stream.Desert", None, number=admission.number):
             self._deserted.admissions.append(admission)
 
@@ -180,14 +183,20 @@ class Scheduler:
                 raise anew(self._closed)
 
     def abandon(self, error: OmniError) -> None:
-        """End all that is not computed yet, as nobody will do it any more."""
-        with self._rt.region("Dispatcher.Abandon", self._guard):
+        """End all that is not computed yet, as nobody will do it any more.
+
+        Spec: DispatcherLeave
+        """
+        with self._rt.region("Dispatcher.Leave", self._guard):
             for admission in [each for same in self._open.values() for each in same.values()]:
                 if not admission.computed.done():
                     self._end(admission, error)
 
     def statistics(self) -> Statistics:
-        """Count what was done so far."""
+        """Count what was done so far.
+
+        Spec: EngineStatistics
+        """
         with self._rt.region("Engine.Statistics", self._guard):
             self._end_deserted()
             return self._tally.freeze(waiting=len(self._waiting))

@@ -20,7 +20,7 @@ EngineAdmit_Unbounded(number) ==
     /\ outcome' = [outcome EXCEPT ![number] = "open"]
     /\ client' = [client EXCEPT ![number] = "asking"]
     /\ dispatcher' = IF dispatcher = "asleep" THEN "ready" ELSE dispatcher
-    /\ UNCHANGED <<output, deserted, aborted, owner, arriving, table>>
+    /\ UNCHANGED <<output, deserted, others, owner, arriving, table>>
 
 (* ... or refuses what it has taken in already. *)
 EngineAdmit_Late(number) ==
@@ -30,7 +30,7 @@ EngineAdmit_Late(number) ==
     /\ outcome' = [outcome EXCEPT ![number] = "open"]
     /\ client' = [client EXCEPT ![number] = IF Cardinality(waiting') > MaxWaiting THEN "refused" ELSE "asking"]
     /\ dispatcher' = IF dispatcher = "asleep" THEN "ready" ELSE dispatcher
-    /\ UNCHANGED <<output, deserted, aborted, owner, arriving, table>>
+    /\ UNCHANGED <<output, deserted, others, owner, arriving, table>>
 
 (* Probes: each must fail, for the state that it denies is an interesting one. *)
 (* No request is ever refused. *)

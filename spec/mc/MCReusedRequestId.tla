@@ -16,7 +16,7 @@ StreamEnd_Bug(number) ==
     /\ waiting' = waiting \ Open(Numbers)
     /\ client' = [Told(Numbers) EXCEPT ![number] = IF @ = "failing" THEN "failed" ELSE "closed"]
     /\ Drop(GivenUp(Numbers))
-    /\ UNCHANGED <<output, deserted, aborted, dispatcher, owner, arriving>>
+    /\ UNCHANGED <<output, deserted, others, dispatcher, owner, arriving>>
 
 (* Mutants. *)
 (* The dispatcher forgets to drop the output of a request that has ended. *)
@@ -26,7 +26,7 @@ DispatcherSettle_Keeps ==
        /\ \A other \in arriving : other >= computed
        /\ dispatcher' = "ready"
        /\ output' = [output EXCEPT ![owner[computed]] = computed]
-       /\ UNCHANGED <<waiting, outcome, deserted, client, aborted, owner, arriving, table>>
+       /\ UNCHANGED <<waiting, outcome, deserted, client, others, owner, arriving, table>>
 
 (* The dispatcher settles the request that was admitted last. *)
 DispatcherSettle_Confuses ==
@@ -35,7 +35,7 @@ DispatcherSettle_Confuses ==
        /\ \A other \in arriving : other >= computed
        /\ dispatcher' = "ready"
        /\ output' = [output EXCEPT ![2] = computed]
-       /\ UNCHANGED <<waiting, outcome, deserted, client, aborted, owner, arriving, table>>
+       /\ UNCHANGED <<waiting, outcome, deserted, client, others, owner, arriving, table>>
 
 (* Probes: each must fail, for the state that it denies is an interesting one. *)
 (* The old stream is never closed while both requests have their outputs in the table. *)
