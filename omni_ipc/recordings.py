@@ -6,7 +6,8 @@
     Closed                       the process came to its end, and what it did is all here
 
 Times are nanoseconds of the machine's monotonic clock, common to all processes: between Begun and Ended the step
-happened. Lines are numbered from 0 on, and may stand in another order; a number that is missing is a gap.
+happened. The lines of each thread are numbered from 0 on, so that whoever kills the process can cost no line but the
+last one of a thread; a number that is missing before another one is a gap. Thread 0 is the log's own.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ SUFFIX = ".recording.jsonl"
 class Process(msgspec.Struct, frozen=True, tag_field="kind", tag="process"):
     """A process, and the format of what follows."""
 
+    thread: int
     number: int
     version: int
     pid: int
@@ -37,6 +39,7 @@ class Memory(msgspec.Struct, frozen=True, tag_field="kind", tag="memory"):
         inode: of the memory; the same in each process.
     """
 
+    thread: int
     number: int
     runtime: int
     inode: int
@@ -66,6 +69,7 @@ class Watched(msgspec.Struct, frozen=True, tag_field="kind", tag="watched"):
         changes: from nothing to its first state.
     """
 
+    thread: int
     number: int
     runtime: int
     object: int
@@ -77,16 +81,16 @@ class Begun(msgspec.Struct, frozen=True, tag_field="kind", tag="begun", omit_def
     """A task is inside a region, and has its lock.
 
     Args:
-        step: the number of the region in this process.
         thread: distinguishes tasks of the same name, one after another.
+        step: the number of the region in this process.
     """
 
+    thread: int
     number: int
     step: int
     time_ns: int
     runtime: int
     task: str
-    thread: int
     action: str
     fields: dict[str, Field] = {}
 
@@ -100,6 +104,7 @@ class Ended(msgspec.Struct, frozen=True, tag_field="kind", tag="ended", omit_def
         changes: of these, since somebody left a region of it.
     """
 
+    thread: int
     number: int
     step: int
     time_ns: int
@@ -109,9 +114,15 @@ class Ended(msgspec.Struct, frozen=True, tag_field="kind", tag="ended", omit_def
 
 
 class Closed(msgspec.Struct, frozen=True, tag_field="kind", tag="closed"):
-    """Nothing was left unsaid."""
+    """Nothing was left unsaid.
 
+    Args:
+        lines: how many there are at least, but for this one.
+    """
+
+    thread: int
     number: int
+    lines: int
 
 
 Line = Process | Memory | Watched | Begun | Ended | Closed

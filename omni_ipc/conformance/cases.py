@@ -103,10 +103,21 @@ def _shapes(view: View, lens: Lens) -> dict[str, Shape]:
     """Find the shape of each family, in the order of their first steps."""
     parts: dict[str, set[tuple[str, str]]] = {}
     for seen in view.steps:
-        for name, value in seen.params.items():
+        for constant, value in _ids(seen, view, lens):
             family = lens.family(value)
-            parts.setdefault(family, set()).add((view.domains[seen.action][name], str(value).removeprefix(family)))
+            if family not in parts:
+                parts[family] = {(lens.whole, "")} if lens.whole else set()
+            parts[family].add((constant, str(value).removeprefix(family)))
     return {family: frozenset(shape) for family, shape in parts.items()}
+
+
+def _ids(seen: Seen, view: View, lens: Lens) -> Iterator[tuple[str, Field]]:
+    """Give the ids that a step speaks of, each with the constant that has it."""
+    for name, value in seen.params.items():
+        yield view.domains[seen.action][name], value
+    for variable, change in lens.observed(seen.step):
+        if constant := lens.ranges.get(variable):
+            yield from ((constant, key) for key in (*change.came, *change.gone))
 
 
 def _groups(shapes: Sequence[tuple[str, Shape]]) -> Iterator[Sequence[tuple[str, Shape]]]:

@@ -20,6 +20,7 @@ from omni_ipc.conformance.counterexample import region
 from omni_ipc.conformance.manifest import Manifest, Spec
 from omni_ipc.conformance.recording import Session, Step
 from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.recordings import Change
 from omni_ipc.records import Field
 
 TASK = "task"
@@ -32,22 +33,32 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Args:
         module: extends the model's and `Recording`; "TraceSplitMap".
         observes: object -> field -> the variable that must change as the field does.
+        ranges: variable -> the constant that its members are of, if it is a set of ids.
         fields: action -> parameter -> field of the region, where their names differ; "task" is the task's name.
         causes: effect -> its cause: of the same parameters, the cause came first.
         until: a step that takes hold of something -> the one that lets go: who leaves in between has not taken hold.
         beyond: regions of what the model does not speak of; a family that meets one is left out.
         defined: constant of the model -> what the trace module defines for it.
+        whole: the constant that has the name of each family, even if no step bears it.
         families: what separates the name of a family from the rest of an id; without it all ids are one family.
     """
 
     module: str
     observes: dict[str, dict[str, str]] = {}
+    ranges: dict[str, str] = {}
     fields: dict[str, dict[str, str]] = {}
     causes: dict[str, str] = {}
     until: dict[str, str] = {}
     beyond: tuple[str, ...] = ()
     defined: dict[str, str] = {}
+    whole: str = ""
     families: str = ""
+
+    def observed(self, step: Step) -> Iterator[tuple[str, Change]]:
+        """Give the changes that a step shows of what the model knows, by variable."""
+        for (name, field), change in step.changes.items():
+            if (variable := self.observes.get(name, {}).get(field)) is not None:
+                yield variable, change
 
     def family(self, value: Field) -> str:
         """Name the family of an id."""
@@ -178,6 +189,5 @@ def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) 
     if action is not None and step.error is not None:
         yield from (lens.family(_param(step, action, name, lens)) for name in spec.actions[action])
     if action is None:
-        for (name, field), change in step.changes.items():
-            if field in lens.observes.get(name, ()):
-                yield from map(lens.family, (*change.came, *change.gone))
+        for _, change in lens.observed(step):
+            yield from map(lens.family, (*change.came, *change.gone))

@@ -61,7 +61,7 @@ class Log(msgspec.Struct, frozen=True):
     """What one process has written.
 
     Args:
-        lines: by their numbers, but for the first.
+        lines: thread by thread, but for the first.
         closed: False if it was killed, or left by ``os._exit``.
     """
 
@@ -119,27 +119,36 @@ def _read(path: Path) -> Log:
     torn = bool(rows.pop())  # what stands behind the last line's end: a process that was killed while it wrote
     if not rows:
         raise Inconclusive(f"The recording '{path}' is empty: nothing is known of its process. Record it anew.")
-    process, *lines = sorted((_decode(path, at, row) for at, row in enumerate(rows, start=1)), key=_number)
+    process, *lines = (_decode(path, at, row) for at, row in enumerate(rows, start=1))
     if not isinstance(process, Process):
-        raise Inconclusive(f"The recording '{path}' has a gap: line 0 is missing. Restore it, or record anew.")
+        raise Inconclusive(f"The recording '{path}' has a gap: its first line is missing. Restore it, or record anew.")
     if process.version != RECORDING_VERSION:
         raise UsageError(
             f"The recording '{path}' has version {process.version}; this omni-ipc reads version {RECORDING_VERSION}. "
             "Record it anew."
         )
-    for expected, line in enumerate(lines, start=1):
-        if line.number != expected:
-            what = "a gap" if line.number > expected else "a line twice"
-            raise Inconclusive(
-                f"The recording '{path}' has {what}: line {expected} is followed by {line.number}. "
-                "Restore it, or record anew."
-            )
-    closed = bool(lines) and isinstance(lines[-1], Closed)
-    return Log(path, process, tuple(lines), closed and not torn)
+    _require_whole(path, lines)
+    closed = any(isinstance(line, Closed) for line in lines)
+    return Log(path, process, tuple(sorted(lines, key=lambda line: (line.thread, line.number))), closed and not torn)
 
 
-def _number(line: Line) -> int:
-    return line.number
+def _require_whole(path: Path, lines: Sequence[Line]) -> None:
+    """See that no line is missing before another one of its thread."""
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for line in lines:
+        numbers[line.thread].append(line.number)
+    for thread, found in numbers.items():
+        for expected, number in enumerate(sorted(found)):
+            if number != expected:
+                what = f"lacks line {expected}" if number > expected else f"has line {number} twice"
+                raise Inconclusive(
+                    f"The recording '{path}' has a gap: thread {thread} {what}. Restore it, or record anew."
+                )
+    promised = next((line.lines for line in lines if isinstance(line, Closed)), 0)
+    if len(lines) < promised:
+        raise Inconclusive(
+            f"The recording '{path}' has a gap: it has {len(lines)} lines of {promised}. Restore it, or record anew."
+        )
 
 
 def _decode(path: Path, at: int, row: bytes) -> Line:
@@ -200,7 +209,7 @@ def _components(
 
 
 def _steps(log: Log) -> Iterator[tuple[int, Step]]:
-    """Pair beginnings with endings, in the order of the beginnings; each with its runtime."""
+    """Pair beginnings with endings, thread by thread; each with its runtime."""
     names = {line.object: line.name for line in log.lines if isinstance(line, Watched)}
     endings = {line.step: line for line in log.lines if isinstance(line, Ended)}
     inside: dict[int, list[Begun]] = defaultdict(list)  # by thread

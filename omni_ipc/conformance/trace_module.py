@@ -112,12 +112,7 @@ def _row(case: Case, ranked: Ranked, lens: Lens, after: frozenset[tuple[int, int
         "end": ranked.end,
         **{name: case.named(value, lens) for name, value in ranked.seen.params.items()},
     }
-    changes = {
-        variable: _change(case, step.changes[name, field], lens)
-        for name, fields in lens.observes.items()
-        for field, variable in fields.items()
-        if (name, field) in step.changes
-    }
+    changes = {variable: _change(case, change, lens) for variable, change in lens.observed(step)}
     looked = frozenset(name for name in step.looked if name in lens.observes)
     told = {"after": after, "looked": looked, "changes": changes}  # of thousands of steps: only what there is
     return normal(row | {name: what for name, what in told.items() if what})

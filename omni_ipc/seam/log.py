@@ -1,7 +1,7 @@
 """The log of one process: takes its steps down, a line each, in a file of its own.
 
-It takes no lock: numbers come from a counter, and a line is one write at the end of the file. So it may be used inside
-of signal handlers and destructors, and behind a fork, where the child begins a file of its own.
+It takes no lock: each thread numbers its own lines, and a line is one write at the end of the file. So it may be used
+inside of signal handlers and destructors, and behind a fork, where the child begins a file of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -43,15 +43,15 @@ class Log:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._numbers = itertools.count()
         self._steps = itertools.count()
         self._runtimes: weakref.WeakKeyDictionary[object, int] = weakref.WeakKeyDictionary()
         self._made = itertools.count(1)
         self._objects = itertools.count(1)
         self._threads = itertools.count(1)
-        self._local = threading.local()
+        self._hands = threading.local()
+        self._written: dict[int, int] = {}  # lines, by thread
         self._watched: dict[int, list[Snapshot]] = {}  # by the identity of the lock that guards them
-        self._known: list[Callable[[int], Line]] = []  # what a forked process must know, too
+        self._known: list[Callable[[int, int], Line]] = []  # what a forked process must know, too
         self._inodes: set[tuple[int, int]] = set()
         self._fd = self._begin()
         _LOGS.add(self)
@@ -60,7 +60,8 @@ class Log:
     def close(self) -> None:
         """Say that nothing was left unsaid, and take down nothing more; idempotent."""
         if self._fd >= 0:
-            self._write(Closed)
+            lines = sum([*self._written.values()])
+            self._write(lambda thread, number: Closed(thread, number, lines))
             fd, self._fd = self._fd, -1
             os.close(fd)
         atexit.unregister(self.close)
@@ -71,7 +72,7 @@ class Log:
         runtime, inode = self._number_of(rt), _inode_of(buffer)
         if inode and (runtime, inode) not in self._inodes:
             self._inodes.add((runtime, inode))
-            self._tell(lambda number: Memory(number, runtime, inode))
+            self._tell(lambda thread, number: Memory(thread, number, runtime, inode))
 
     def watch(self, rt: object, target: object, guard: object, name: str) -> None:
         """Look at an object whenever somebody leaves a region of its guard."""
@@ -81,7 +82,7 @@ class Log:
         alive = [each for each in self._watched.get(id(guard), ()) if each.guards(guard)]
         self._watched[id(guard)] = [*alive, snapshot]
         first = tuple(snapshot.changes())
-        self._tell(lambda number: Watched(number, runtime, snapshot.number, name, first))
+        self._tell(lambda thread, number: Watched(thread, number, runtime, snapshot.number, name, first))
 
     def region(
         self,
@@ -97,11 +98,8 @@ class Log:
     def begin(self, runtime: int, action: str, fields: dict[str, Field]) -> tuple[int, int]:
         """Take down that a region has begun; returns what `end` wants to know."""
         step, now = next(self._steps), time.monotonic_ns()
-        self._write(
-            lambda number: Begun(
-                number, step, now, runtime, threading.current_thread().name, self._thread(), action, fields
-            )
-        )
+        task = threading.current_thread().name
+        self._write(lambda thread, number: Begun(thread, number, step, now, runtime, task, action, fields))
         return os.getpid(), step
 
     def end(self, begun: tuple[int, int], lock: object, error: type[BaseException] | None) -> None:
@@ -112,11 +110,11 @@ class Log:
         changes = tuple(change for each in objects for change in each.changes())
         if process == os.getpid():
             now, name = time.monotonic_ns(), error.__name__ if error else None
-            self._write(lambda number: Ended(number, step, now, name, looked, changes))
+            self._write(lambda thread, number: Ended(thread, number, step, now, name, looked, changes))
 
     def reopen(self) -> None:
         """Begin a file of this process, which was just forked off another one."""
-        fd, self._numbers = self._fd, itertools.count()
+        fd, self._hands, self._written = self._fd, threading.local(), {}
         self._fd = self._begin()
         os.close(fd)
         for line in self._known:
@@ -129,8 +127,9 @@ class Log:
         except OSError as error:
             raise UsageError(f"Cannot record to '{self._folder}': {error.strerror}. Choose another folder.") from None
         command = " ".join(sys.orig_argv)[:500]
-        line = Process(next(self._numbers), RECORDING_VERSION, os.getpid(), os.getppid(), command)
+        line = Process(0, 0, RECORDING_VERSION, os.getpid(), os.getppid(), command)
         os.write(fd, msgspec.json.encode(line) + b"\n")
+        self._written[0] = 1
         return fd
 
     def _create(self, pid: int) -> int:
@@ -145,27 +144,37 @@ class Log:
         found = self._runtimes.get(rt)
         return self._runtimes.setdefault(rt, next(self._made)) if found is None else found
 
-    def _thread(self) -> int:
-        if (number := getattr(self._local, "number", None)) is None:
-            number = self._local.number = next(self._threads)
-        return int(number)
+    def _hand(self) -> _Hand:
+        if (hand := getattr(self._hands, "hand", None)) is None:
+            hand = self._hands.hand = _Hand(next(self._threads))
+        return cast("_Hand", hand)
 
-    def _tell(self, line: Callable[[int], Line]) -> None:
+    def _tell(self, line: Callable[[int, int], Line]) -> None:
         self._known.append(line)
         self._write(line)
 
-    def _write(self, line: Callable[[int], Line]) -> None:
+    def _write(self, line: Callable[[int, int], Line]) -> None:
         fd = self._fd
         if fd < 0:
             return
-        data = msgspec.json.encode(line(next(self._numbers))) + b"\n"
+        hand = self._hand()
+        data = msgspec.json.encode(line(hand.thread, next(hand.numbers))) + b"\n"
         try:
             if os.write(fd, data) == len(data):
+                self._written[hand.thread] = self._written.get(hand.thread, 0) + 1
                 return
         except OSError:
             pass
         with contextlib.suppress(OSError):  # a recording with a hole is worse than none, which says so itself
             os.ftruncate(fd, 0)
+
+
+class _Hand:
+    """What a thread writes with: its number, and those of its lines."""
+
+    def __init__(self, thread: int) -> None:
+        self.thread = thread
+        self.numbers = itertools.count()
 
 
 class _Recorded:
