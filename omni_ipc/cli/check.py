@@ -83,7 +83,9 @@ def _spent(models: Sequence[CheckedModel]) -> str:
     """Say what the runs of TLC took together, and the longest."""
     longest = max(models, key=lambda model: model.seconds)
     together = sum(model.seconds for model in models)
-    return f"TLC ran for {together:.1f} s in all, for {longest.model} longest: {longest.seconds:.1f} s"
+    kept = sum(model.is_kept for model in models)
+    before = f"; {counted(kept, 'result')} kept from before" if kept else ""
+    return f"TLC ran for {together:.1f} s in all, for {longest.model} longest: {longest.seconds:.1f} s{before}"
 
 
 def _told(model: CheckedModel) -> list[RenderableType]:

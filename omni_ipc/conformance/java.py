@@ -14,13 +14,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from omni_ipc.conformance.archive import archive_options
+from omni_ipc.conformance.cache import Cache, Kept, key_of
 from omni_ipc.conformance.children import Children, Ended
 from omni_ipc.conformance.scratch import scratch_folder
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import EnvironmentMissing
 
 # Most of a run is starting up, so the quick compiler is enough.
-_OPTIONS = ("-Xmx1g", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+_OPTIONS = ("-Xmx1g", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xlog:disable")
 _VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
@@ -30,6 +32,7 @@ class JavaRun(NamedTuple):
     ended: Ended
     seconds: float
     files: Mapping[str, str]  # name -> text of those that were to be kept, and were written
+    is_kept: bool = False  # it ran some time ago: see `cache`
 
 
 def run_java(
@@ -54,7 +57,35 @@ def run_java(
 
     Raises:
         EnvironmentMissing: Java cannot be started, or there is no temporary folder.
+        UsageError: OMNI_IPC_TLC_CACHE names no folder.
     """
+    cache = Cache.find(toolchain)
+    if cache is None:
+        return _run(program, arguments, files, library, toolchain, children, budget_s, keep, ())
+    key = key_of(toolchain, program, arguments, files, library, keep)
+    if (kept := cache.load(key)) is not None:
+        return JavaRun(kept.ended, kept.seconds, kept.files, is_kept=True)
+    try:
+        archived = archive_options(cache, toolchain, _OPTIONS, children)
+    except OSError as error:
+        raise toolchain.cannot_start(error) from None
+    run = _run(program, arguments, files, library, toolchain, children, budget_s, keep, archived)
+    if not run.ended.timed_out and run.ended.exit_code >= 0:
+        cache.save(key, Kept(run.ended.output, run.ended.errors, run.ended.exit_code, dict(run.files), run.seconds))
+    return run
+
+
+def _run(
+    program: str,
+    arguments: Sequence[str],
+    files: Mapping[str, str],
+    library: Sequence[Path],
+    toolchain: Toolchain,
+    children: Children,
+    budget_s: float,
+    keep: Sequence[str],
+    archived: Sequence[str],
+) -> JavaRun:
     with contextlib.ExitStack() as resources:
         try:
             folder = resources.enter_context(scratch_folder())
@@ -67,6 +98,7 @@ def run_java(
             ) from None
         options = (
             *_OPTIONS,
+            *archived,
             f"-Djava.io.tmpdir={folder / 'tmp'}",
             f"-DTLA-Library={os.pathsep.join(map(str, library))}",
         )

@@ -66,7 +66,7 @@ def run_dump(
     configuration = Configuration.load(manifest.folder / model.cfg)
     files = _labelled_files(model, manifest, configuration)
     run = _start(model, manifest, _LABELLED, files, toolchain, children, (*_DUMP, *flags))
-    result = parse_output(run.ended.output, seconds=run.seconds)
+    result = _parsed(run)
     return _settled(result, run.ended, model, manifest, configuration), run.files.get(_DUMP[-1], "")
 
 
@@ -89,8 +89,13 @@ def _run(
     children: Children,
 ) -> Result:
     run = _start(model, manifest, module, files, toolchain, children)
-    result = parse_output(run.ended.output, seconds=run.seconds)
+    result = _parsed(run)
     return _settled(result, run.ended, model, manifest, configuration)
+
+
+def _parsed(run: JavaRun) -> Result:
+    result = parse_output(run.ended.output, seconds=run.seconds)
+    return msgspec.structs.replace(result, is_kept=run.is_kept)
 
 
 def _start(

@@ -37,6 +37,7 @@ class CheckedModel(msgspec.Struct, frozen=True):
     depth: int | None  # states on the way to the violation; else depth of the search
     distinct_states: int
     seconds: float
+    is_kept: bool = False  # TLC has found it some time ago
     violation: Violation | None = None  # the counterexample, told: of what must not fail, or if it was asked for
     note: str = ""  # why it could not be told
 
@@ -119,6 +120,7 @@ def _record(checked: CheckResult, violation: Violation | None, note: str) -> Che
         depth=checked.result.depth,
         distinct_states=checked.result.distinct,
         seconds=checked.result.seconds,
+        is_kept=checked.result.is_kept,
         violation=violation,
         note=note,
     )
