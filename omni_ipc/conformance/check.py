@@ -12,7 +12,7 @@ from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.configuration import Configuration
 from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
 from omni_ipc.conformance.result import Kind, Result
-from omni_ipc.conformance.tlc import run_model
+from omni_ipc.conformance.tlc import run_labelled, run_model
 from omni_ipc.conformance.toolchain import Toolchain
 
 _OUTCOMES = {
@@ -108,7 +108,9 @@ def _check_one(
     if begins is not None:
         begins(model)
     spec = manifest.specs[model.spec]
-    result = run_model(model, manifest, toolchain=toolchain, children=children)
+    # Of a bug model the steps are asked for with their parameters: for words about it, and to try them on code.
+    run = run_labelled if model.role is Role.BUG else run_model
+    result = run(model, manifest, toolchain=toolchain, children=children)
     actions = [*spec.actions, *([spec.termination] if spec.termination else [])]
     status, reason = judge(model, actions, result)
     bounds = Configuration.load(manifest.folder / model.cfg).bounds
