@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from omni_ipc.conformance.counterexample import region
-from omni_ipc.conformance.manifest import Manifest, Spec
+from omni_ipc.conformance.manifest import Manifest, Spec, installed_folders
 from omni_ipc.conformance.recording import Session, Step
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.recordings import Change
@@ -112,6 +112,11 @@ def load_lenses(manifest: Manifest) -> dict[str, Lens]:
 def trace_folder(manifest: Manifest) -> Path:
     """The folder of what concerns recordings."""
     return manifest.folder / "trace"
+
+
+def trace_library(manifest: Manifest) -> tuple[Path, ...]:
+    """The folders of modules for recordings; `Recording` need not be copied to specs of one's own."""
+    return (trace_folder(manifest), *(folder / "trace" for folder in installed_folders()))
 
 
 def find_lens(name: str, manifest: Manifest) -> tuple[Spec, Lens]:

@@ -138,9 +138,8 @@ def find_folder() -> Path:
     Raises:
         UsageError: there is no manifest there.
     """
-    package = Path(omni_ipc.__file__).parent
     named = os.environ.get(_ENVIRONMENT)
-    folders = [Path(named)] if named else [package / "spec", package.parent / "spec"]
+    folders = [Path(named)] if named else installed_folders()
     for folder in folders:
         if (folder / "manifest.json").is_file():
             return folder.absolute()
@@ -148,6 +147,12 @@ def find_folder() -> Path:
         f"There is no manifest.json in {' or '.join(map(repr, map(str, folders)))}. "
         f"Let {_ENVIRONMENT} name a folder that has one, or install omni-ipc again."
     )
+
+
+def installed_folders() -> list[Path]:
+    """Where the specs of this project may lie: in the package, or beside it in a checkout."""
+    package = Path(omni_ipc.__file__).parent
+    return [package / "spec", package.parent / "spec"]
 
 
 def load(folder: Path | None = None) -> Manifest:

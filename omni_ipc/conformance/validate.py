@@ -15,7 +15,7 @@ import msgspec
 from omni_ipc.conformance.cases import Case, Pool, make_cases
 from omni_ipc.conformance.children import Children, Ended
 from omni_ipc.conformance.java import run_java
-from omni_ipc.conformance.lens import Lens, View, trace_folder
+from omni_ipc.conformance.lens import Lens, View, trace_library
 from omni_ipc.conformance.manifest import Manifest, Spec
 from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.result import Kind
@@ -118,7 +118,7 @@ def run_tlc(module: str, files: Mapping[str, str], bench: Bench) -> Ended:
         "tlc2.TLC",
         (*_TLC, "-config", "Model.cfg", module),
         files,
-        library=(*bench.manifest.library(), trace_folder(bench.manifest)),
+        library=(*bench.manifest.library(), *trace_library(bench.manifest)),
         toolchain=bench.toolchain,
         children=bench.children,
         budget_s=bench.budget_s,

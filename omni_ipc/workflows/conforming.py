@@ -24,6 +24,7 @@ from omni_ipc.conformance.walked import failure_of, to_path, to_trace
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Failure, Trace, Verdict
 from omni_ipc.scenarios import Scenario
+from omni_ipc.testbed.loading import load
 from omni_ipc.workflows.walking import WorldRuns
 
 LEAST_ROUNDS = 3
@@ -88,7 +89,7 @@ def conform(
     """Walk scenarios along the state graphs of their models, or all that have one.
 
     Args:
-        names: of specs, or of scenarios.
+        names: of specs, or of scenarios; or "path/to/file.py:function", which makes a scenario of one's own.
         defect: walk the code with this field defect; then it should diverge.
         seconds: for one model, at most; what it did not suffice for is told.
         save: folder for the traces of divergences.
@@ -119,12 +120,29 @@ def conform_along(trace: Trace, *, defect: str | None = None) -> Failure | None:
         UsageError: the model no longer takes the trace's steps.
     """
     with Children() as children:
-        scenario = scenarios.find(trace.scenario)
+        scenario = find_scenario(trace.scenario)
         subject = _Subject.of(scenario, manifests.load(), children)
     start, path = to_path(trace, subject.reference)
     with WorldRuns(scenario, scenario.parts(defect)) as runs:
         found = Walker(subject.reference, runs.begin).along(start, path)
     return None if found is None else failure_of(found, subject.reference)
+
+
+def find_scenario(name: str) -> Scenario:
+    """Look up a scenario of the table, or call the function of one's own that makes one.
+
+    Raises:
+        UnknownName: there is none of that name.
+        UsageError: the function cannot be called, or makes something else.
+    """
+    if ":" not in name:
+        return scenarios.find(name)
+    made = load(name)()
+    if not isinstance(made, Scenario):
+        raise UsageError(
+            f"'{name}' makes {made!r}, and no scenario to be walked. Let it return omni_ipc.scenarios.Scenario(...)."
+        )
+    return dataclasses.replace(made, name=name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -168,6 +186,9 @@ def _require_vocabulary(scenario: Scenario, moves: Moves) -> None:
 def _chosen(names: Sequence[str], manifest: Manifest, defect: str | None) -> list[Scenario]:
     graphs = {model.spec for model in manifest.models if model.role is Role.GRAPH}
     known = [scenario for scenario in scenarios.SCENARIOS.values() if scenario.model in graphs]
+    own = [name for name in names if ":" in name]
+    if own and len(own) == len(names):
+        return list(map(find_scenario, own))
     for name in names:
         if not any(name in (scenario.name, scenario.model) for scenario in known):
             raise UnknownName("model that code is walked along", name, {str(scenario.model) for scenario in known})
@@ -255,5 +276,6 @@ def _actions(reference: Reference, taken: set[int]) -> tuple[WalkedAction, ...]:
 def _saved(walked: WalkedModel, folder: Path) -> WalkedModel:
     assert walked.trace is not None
     defect = f".{walked.trace.defect}" if walked.trace.defect else ""
-    path = walked.trace.save(folder / f"{walked.scenario}{defect}.conform.trace.json")
+    name = walked.scenario.rpartition(":")[2]
+    path = walked.trace.save(folder / f"{name}{defect}.conform.trace.json")
     return msgspec.structs.replace(walked, saved=str(path))

@@ -18,7 +18,6 @@ from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
 from omni_ipc.conformance.numbers import Numbers
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.toolchain import Toolchain
-from omni_ipc.errors import UsageError
 from omni_ipc.records import Verdict, write_atomically
 
 _FAILS_AS = {Outcome.SAFETY: (Kind.INVARIANT, Kind.ACTION_PROPERTY), Outcome.DEADLOCK: (Kind.DEADLOCK,)}
@@ -180,10 +179,9 @@ def _orphans(manifest: Manifest) -> Iterator[str]:
 
 def _listed(manifest: Manifest, *, write: bool) -> Iterator[str]:
     path = manifest.folder / "README.md"
-    try:
-        readme = path.read_text()
-    except OSError as error:
-        raise UsageError(f"Cannot read '{path}': {error.strerror}. Restore it from version control.") from None
+    if not path.is_file():
+        return
+    readme = path.read_text()
     if listing.with_table(readme, manifest) != readme:
         if write:
             listing.update_readme(manifest.folder)
