@@ -22,6 +22,7 @@ from omni_ipc.scenarios import (
     leaving,
     long_render,
     overflow,
+    pump_survival,
     reused_request_id,
     split_map,
 )
@@ -236,6 +237,22 @@ SCENARIOS: Mapping[str, Scenario] = {
         Scenario(name="admission", world=admission.AdmissionWorld),
         Scenario(name="long_render", world=long_render.LongRenderWorld),
         Scenario(name="cancelling", world=cancelling.CancellingWorld),
+        Scenario(
+            name="pump_survival",
+            model="PumpSurvival",
+            world=pump_survival.PumpSurvivalWorld,
+            tasks={**_PATH, "Executor": "pump", "Fault": "fault"},
+            steps=frozenset(
+                {
+                    ("worker.output", "Worker.Announce"),
+                    ("fault", "Fault.BreakLane"),
+                    *(("pump", action) for action in ("Pump.Unpack", "Pump.Deliver", "Executor.Close")),
+                    *((f"consumer {output}", "Consumer.Wait") for output in pump_survival.OUTPUTS),
+                    *((f"consumer {output}", "Consumer.Cancel") for output in pump_survival.LEAVING),
+                    *((f"consumer {output}", "Consumer.Drop") for output in pump_survival.LEAVING),
+                }
+            ),
+        ),
         Scenario(
             name="late_answer",
             model="StaleReply",

@@ -62,5 +62,5 @@ class InFlight:
 
     def left(self) -> tuple[Execute, ...]:
         """Tell what is in flight."""
-        with self._rt.region("Worker.Left", self._changed):
+        with self._changed:
             return tuple(self._jobs)

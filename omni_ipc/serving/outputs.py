@@ -154,6 +154,8 @@ class OutputTable(AnswerTable):
         with self._rt.region("Consumer.Drop", self._lock, output=output):
             given_up = self._ledger.open_of(output)
             for each in given_up:
+
+        Spec: ConsumerDrop
                 self._cached.pop(each, None)
                 future = self._waiting.pop(each, None)
                 if future is not None:
@@ -168,7 +170,10 @@ class OutputTable(AnswerTable):
             self._closed = self._closed or reason
 
     def close(self, reason: OmniError) -> None:
-        """Fail everything that is awaited, and every later wait, with ``reason``; what is here can still be taken."""
+        """Fail everything that is awaited, and every later wait, with ``reason``; what is here can still be taken.
+
+        Spec: ExecutorClose
+        """
         with self._rt.region("Executor.Close", self._lock):
             self._closed = self._closed or reason
             self._fail_rpcs(reason)

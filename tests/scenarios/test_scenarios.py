@@ -37,7 +37,6 @@ ORDERS = {
     "future_orphan": 32,
     "overflow": 329,
     "drain": 256,
-    "drain_before_sleep": 4032,
     "device_copy": 12,
     "disconnect": 130,
     "several_outputs": 450,
@@ -59,7 +58,7 @@ ENDINGS = {
     "abort": 2,
     "admission": 2,
     "cancelling": 2,
-    "late_answer": 4,
+    "pump_survival": 5,
     "closing": 6,
 }
 """How many ways there are to end well, where there is more than one."""

@@ -35,7 +35,6 @@ STEPS = (
     "Worker.Close",
     "Worker.Drain",
     "Worker.HandOver",
-    "Worker.Left",
     "Worker.Reply",
     "Worker.Settle",
     "Writer.Claim",
