@@ -114,6 +114,9 @@ Drop(outputs) ==
     /\ cached' = cached \ outputs
     /\ awaited' = awaited \ outputs
 
+(* A dispatcher that sleeps is woken. *)
+Awake == IF dispatcher = "asleep" THEN "ready" ELSE dispatcher
+
 (* What a client does when its request was admitted. *)
 Begun(number) == IF number \in Asking THEN "asking" ELSE "holding"
 
@@ -127,7 +130,7 @@ EngineAdmit(number) ==
        THEN /\ waiting' = (waiting \ deserted) \cup {number}
             /\ outcome' = [Ended(deserted) EXCEPT ![number] = "open"]
             /\ client' = [client EXCEPT ![number] = Begun(number)]
-            /\ dispatcher' = IF dispatcher = "asleep" THEN "ready" ELSE dispatcher
+            /\ dispatcher' = Awake
        ELSE /\ waiting' = waiting \ deserted
             /\ outcome' = Ended(deserted)
             /\ client' = [client EXCEPT ![number] = "refused"]

@@ -24,6 +24,7 @@ from omni_ipc.scenarios import (
     overflow,
     pump_survival,
     reused_request_id,
+    shutdown_salvage,
     split_map,
 )
 from omni_ipc.scenarios.defects import DEFECTS, Defect
@@ -285,6 +286,25 @@ SCENARIOS: Mapping[str, Scenario] = {
             world=admitting.AdmittingWorld,
             tasks={**_CLIENTS, "Engine.Abort": "abort"},
             steps=frozenset(_REQUEST_PATH | {("abort", "Engine.Abort")}),
+        ),
+        Scenario(
+            name="shutdown_salvage",
+            model="ShutdownSalvage",
+            world=shutdown_salvage.ShutdownSalvageWorld,
+            tasks={
+                **_CLIENTS,
+                "Engine.Close": "{by}",
+                "Worker": "worker.output {forward}",
+                "Executor": "shutdown",
+                "Executor.Close": "{by}",
+            },
+            steps=frozenset(
+                _REQUEST_PATH
+                | {("dispatcher", "Engine.Close"), ("dispatcher", "Dispatcher.Leave"), ("pump", "Executor.Close")}
+                | {("shutdown", "Engine.Close"), ("shutdown", "Executor.Close")}
+                | {("shutdown", "Executor.Refuse"), ("shutdown", "Executor.Stop")}
+                | {(f"worker.output {forward}", "Worker.Announce") for forward in (1, 2)}
+            ),
         ),
         Scenario(
             name="reused_request_id",

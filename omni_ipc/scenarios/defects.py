@@ -141,12 +141,17 @@ DEFECTS = {
         Defect("stream_left_open", "several_outputs", Parts(streams=StreamLeftOpen), also=("abandoned_stream",)),
         Defect("reused_request_id", "reuse", Parts(scheduler=ReusedRequestId), also=("reused_request_id",)),
         Defect("aborted_output_leak", "abort", Parts(table=AbortedOutputLeak), also=("abandoned_stream",)),
-        Defect("shutdown_discards_delivered", "salvage", Parts(scheduler=ShutdownDiscardsDelivered)),
+        Defect(
+            "shutdown_discards_delivered",
+            "salvage",
+            Parts(scheduler=ShutdownDiscardsDelivered),
+            also=("shutdown_salvage",),
+        ),
         Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission), also=("admitting",)),
         Defect("short_output_timeout", "long_render", Parts(timeout=ShortOutputTimeout)),
         Defect("wait_counted_as_compute", "long_render", Parts(stream=WaitCountedAsCompute)),
         Defect("cancelled_future", "cancelling", Parts(pump=CancelledFuture), also=("pump_survival",)),
         Defect("stale_reply", "late_answer", Parts(table=StaleReply)),
-        Defect("wait_after_shutdown", "closing", Parts(table=WaitAfterShutdown)),
+        Defect("wait_after_shutdown", "closing", Parts(table=WaitAfterShutdown), also=("shutdown_salvage",)),
     )
 }

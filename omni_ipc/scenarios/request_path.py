@@ -9,7 +9,7 @@ Clients call one after another, so that the numbers of their requests are known;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -19,9 +19,9 @@ from omni_ipc.scenarios.answering import AnsweringWorker
 from omni_ipc.scenarios.clients import AT_REST_S, CONFIG, GONE, ClientWorld
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import DELIVERED, Launch, OutputsLost, PendingStep
-from omni_ipc.seam.api import Event, Runtime
+from omni_ipc.seam.api import Event, Runtime, Task
 from omni_ipc.serving.admission import Admission
-from omni_ipc.serving.messages import Command, Execute, OutputReady
+from omni_ipc.serving.messages import Command, Execute
 from omni_ipc.serving.output_streams import OutputStreams
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.streams import OutputStream
@@ -29,14 +29,14 @@ from omni_ipc.serving.streams import OutputStream
 NUMBER = "number"
 CLOSED = "closed"
 REFUSED = "refused"
-NONE = 0
+NONE = ANSWER = 0
 
 
 class NotingWorker(AnsweringWorker):
     """Notes whose outputs it was asked for, in order: requests bear their numbers."""
 
-    def __init__(self, rt: Runtime) -> None:
-        super().__init__(rt)
+    def __init__(self, rt: Runtime, *, output_after_s: float = 0.0) -> None:
+        super().__init__(rt, output_after_s=output_after_s)
         self.owner: list[object] = []
 
     def send(self, message: Command, payload: Any = None) -> None:
@@ -53,16 +53,18 @@ class RequestPathWorld(ClientWorld):
         closing: who closes the stream over its stream and does not ask for the output.
         deserting: who lets go of its stream; somebody looks at the statistics then.
         aborted: the number of a request whose id somebody aborts, once it was submitted.
+        worker: that computes.
     """
 
     ids: Mapping[int, str]
     closing: frozenset[int] = frozenset()
     deserting: frozenset[int] = frozenset()
     aborted: int | None = None
+    worker: type[NotingWorker] = NotingWorker
     config = msgspec.structs.replace(CONFIG, max_batch=1)
 
     def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
-        self._worker = NotingWorker(rt)
+        self._worker = self.worker(rt)
         super().__init__(rt, parts, launch or (lambda *_: self._worker))
         self._admissions: dict[int, Admission] = {}
         self._called: dict[int, Event] = {number: rt.event() for number in (0, *self.ids)}
@@ -73,16 +75,20 @@ class RequestPathWorld(ClientWorld):
         self._missed = ""
 
     async def _serve(self) -> None:
-        tasks = [self._rt.spawn(self._act, number, name=_client(number)) for number in self.ids]
-        if self.aborted is not None:
-            tasks.append(self._rt.spawn(self._abort, self.aborted, name="abort"))
-        if self.deserting:
-            tasks.append(self._rt.spawn(self._look, name="monitor"))
-        for task in tasks:
+        for task in [*self._engage()]:
             task.join()  # blocks: a loop would only multiply schedules
         self._rt.sleep(AT_REST_S)
         if self._missed:
             raise OutputsLost(self._missed)
+
+    def _engage(self) -> Iterator[Task]:
+        """Begin everything that is to happen."""
+        for number in self.ids:
+            yield self._rt.spawn(self._act, number, name=_client(number))
+        if self.aborted is not None:
+            yield self._rt.spawn(self._abort, self.aborted, name="abort")
+        if self.deserting:
+            yield self._rt.spawn(self._look, name="monitor")
 
     def _act(self, number: int) -> None:
         """Be a client, from its call to its end."""
@@ -130,6 +136,18 @@ class RequestPathWorld(ClientWorld):
 
     def project(self, pending: PendingStep) -> Mapping[str, object]:
         """Project onto the variables of RequestPath."""
+        deserted = self._engine._scheduler._deserted.admissions
+        return {
+            **self._project_requests(pending),
+            "deserted": {admission.number for admission in deserted},
+            "aborted": pending("abort") is None,
+            "looked": pending("monitor") is None,
+            "dispatcher": project_dispatcher(pending),
+            "arriving": {*self._on_the_lane(pending)} - {ANSWER},
+        }
+
+    def _project_requests(self, pending: PendingStep) -> dict[str, object]:
+        """Project what becomes of requests and outputs."""
         scheduler, table = self._engine._scheduler, self._table
         for admission in (each for same in scheduler._open.values() for each in same.values()):
             self._admissions[int(admission.request.options[NUMBER] or 0)] = admission  # open, once it was admitted
@@ -138,12 +156,7 @@ class RequestPathWorld(ClientWorld):
             "outcome": {number: self._outcome(number) for number in self.ids},
             "output": {number: self._output(number) for number in self.ids},
             "client": {number: self._doing(pending, number) for number in self.ids},
-            "deserted": {admission.number for admission in scheduler._deserted.admissions},
-            "aborted": pending("abort") is None,
-            "looked": pending("monitor") is None,
-            "dispatcher": _dispatcher(pending),
             "owner": self._worker.owner,
-            "arriving": self._arriving(pending),
             "opened": {int(output) for opened in table._ledger._open.values() for output in opened},
             "cached": set(map(int, table._cached)),
             "awaited": set(map(int, table._waiting)),
@@ -157,22 +170,20 @@ class RequestPathWorld(ClientWorld):
         admission = self._admissions.get(number)
         return NONE if admission is None else int(admission.output or NONE)
 
-    def _arriving(self, pending: PendingStep) -> set[int]:
-        """Tell which outputs are on their way, or in the pump's hands."""
-        arriving = {
-            int(message.output) for message in self._worker.results.in_flight if isinstance(message, OutputReady)
-        }
+    def _on_the_lane(self, pending: PendingStep) -> list[int]:
+        """Tell what the pump has in its hands, and what is on its way to it: outputs, and answers, which are 0."""
+        lane = [int(getattr(message, "output", ANSWER)) for message in self._worker.results.in_flight]
         match pending("pump"):
             case ("Pump.Deliver", {"output": str(output)}):
-                arriving.add(int(output))
-        return arriving
+                return [int(output), *lane]
+        return lane
 
     def _doing(self, pending: PendingStep, number: int) -> str:
         """Tell what a client is about to do, waits for, or has come to."""
         admission = self._admissions.get(number)
         match pending(_client(number)):
             case None if (ending := self._endings.get(_client(number))) is not None:
-                return _ENDED.get(ending, "failed")
+                return _ENDED.get(ending, "refused" if admission is None else "failed")
             case (region, _) if region in _NEXT:
                 return _NEXT[region]
             case ("Stream.End", _):
@@ -186,14 +197,15 @@ def _client(number: int) -> str:
     return f"client {number}"
 
 
-def _dispatcher(pending: PendingStep) -> str:
+def project_dispatcher(pending: PendingStep) -> str:
+    """Tell what the dispatcher is about to do."""
     match pending("dispatcher"):
-        case ("Dispatcher.Take", _):
-            return "ready"
-        case ("condition.wake", _):
-            return "asleep"
-    return "took"
+        case None:
+            return "gone"
+        case (region, _):
+            return _DISPATCHER.get(region, "took")
 
 
+_DISPATCHER = {"Dispatcher.Take": "ready", "condition.wake": "asleep"}
 _NEXT = {"Engine.Admit": "calling", "Consumer.Wait": "asking", "Stream.Deliver": "having", "Stream.Desert": "holding"}
 _ENDED = {DELIVERED: "served", CLOSED: "closed", GONE: "gone", REFUSED: "refused"}

@@ -66,7 +66,10 @@ class Caller:
         return wave.gathered()
 
     def stop(self) -> bool:
-        """Tell the workers to stop, once; False if that could not be done in time. No call is sent from then on."""
+        """Tell the workers to stop, once; False if that could not be done in time. No call is sent from then on.
+
+        Spec: ExecutorStop
+        """
         self._stopping = True
         if not self._sending.acquire(timeout=self._config.shutdown_timeout_s):
             return False

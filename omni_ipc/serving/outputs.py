@@ -165,7 +165,10 @@ class OutputTable(AnswerTable):
             return bool(given_up)
 
     def refuse(self, reason: OmniError) -> None:
-        """Fail every new call, and every new wait for what is not here, with ``reason``; what is awaited may come."""
+        """Fail every new call, and every new wait for what is not here, with ``reason``; what is awaited may come.
+
+        Spec: ExecutorRefuse
+        """
         with self._rt.region("Executor.Refuse", self._lock):
             self._closed = self._closed or reason
 

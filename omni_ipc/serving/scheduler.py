@@ -168,7 +168,10 @@ class Scheduler:
             return len(aborted)
 
     def close(self, error: OmniError) -> None:
-        """Admit nothing more, and end what waits; what is being computed, or was, is left to its consumer."""
+        """Admit nothing more, and end what waits; what is being computed, or was, is left to its consumer.
+
+        Spec: EngineClose
+        """
         with self._rt.region("Engine.Close", self._guard):
             self._end_deserted()
             self._closed = self._closed or error

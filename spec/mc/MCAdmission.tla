@@ -12,14 +12,18 @@ RefinesProp == Abs!FairSpec
 (* Defect deferred_admission: submit returns at once; its generator admits when it is first asked. *)
 Submitted_Bug(number) == TRUE
 
-(* Mutants of EngineAdmit: it refuses nothing ... *)
+(* Mutants. *)
+(* Nobody wakes the dispatcher. *)
+Awake_Never == dispatcher
+
+(* EngineAdmit refuses nothing ... *)
 EngineAdmit_Unbounded(number) ==
     /\ client[number] = "calling"
     /\ \A other \in Numbers : other < number => client[other] # "calling"
     /\ waiting' = waiting \cup {number}
     /\ outcome' = [outcome EXCEPT ![number] = "open"]
     /\ client' = [client EXCEPT ![number] = "asking"]
-    /\ dispatcher' = IF dispatcher = "asleep" THEN "ready" ELSE dispatcher
+    /\ dispatcher' = Awake
     /\ UNCHANGED <<output, deserted, others, owner, arriving, table>>
 
 (* ... or refuses what it has taken in already. *)
@@ -29,7 +33,7 @@ EngineAdmit_Late(number) ==
     /\ waiting' = waiting \cup {number}
     /\ outcome' = [outcome EXCEPT ![number] = "open"]
     /\ client' = [client EXCEPT ![number] = IF Cardinality(waiting') > MaxWaiting THEN "refused" ELSE "asking"]
-    /\ dispatcher' = IF dispatcher = "asleep" THEN "ready" ELSE dispatcher
+    /\ dispatcher' = Awake
     /\ UNCHANGED <<output, deserted, others, owner, arriving, table>>
 
 (* Probes: each must fail, for the state that it denies is an interesting one. *)
