@@ -150,12 +150,12 @@ class OutputTable(AnswerTable):
 
         Returns:
             Whether any of it was still open: False if all was delivered, dropped, or had failed before.
+
+        Spec: ConsumerDrop
         """
         with self._rt.region("Consumer.Drop", self._lock, output=output):
             given_up = self._ledger.open_of(output)
             for each in given_up:
-
-        Spec: ConsumerDrop
                 self._cached.pop(each, None)
                 future = self._waiting.pop(each, None)
                 if future is not None:
