@@ -27,7 +27,8 @@ CONSTANTS
     Lanes,          \* from the worker to the engine
     LaneOf,         \* thread of the worker -> the lane that it writes to
     Threads,        \* of the worker: "main" and "output"
-    Closers,        \* who may close the scheduler or the table: the shutdown, the dispatcher, the pump
+    Closers,        \* who may close the scheduler: the shutdown, the dispatcher, the pump
+    Enders,         \* who may close the table: the shutdown, the pump
     Callers,        \* tasks that call the worker: the dispatcher, and one that lets it sleep and wake
     Errands,        \* what the other caller calls, in order
     Aborting,       \* names that somebody aborts, once, at any moment
@@ -319,6 +320,8 @@ DispatcherCall(by, rpc) ==
 
 Stopped == shutdown \in {"Stop", "stopping", "ended"}
 
+Sent(command) == commands' = IF alive THEN Append(commands, command) ELSE commands
+
 (* Behind the beginning of a shutdown nothing is sent. *)
 DispatcherSend(by, rpc) ==
     /\ at[by] = "Send"
@@ -326,7 +329,7 @@ DispatcherSend(by, rpc) ==
     /\ IF Stopped
        THEN Goes(by, "Forget") /\ UNCHANGED commands
        ELSE /\ Goes(by, IF answer[by] = None THEN "calling" ELSE "Wake")
-            /\ commands' = Append(commands, [rpc |-> rpc, does |-> IF by = Dispatching THEN job.id ELSE Head(errands)])
+            /\ Sent([rpc |-> rpc, does |-> IF by = Dispatching THEN job.id ELSE Head(errands)])
     /\ UNCHANGED <<scheduler, stream, call, answer, errands, job, table, worker, lanes, said, pump, shutdown, ghosts>>
 
 (* A caller finds its call decided, or has waited too long. *)
@@ -503,13 +506,18 @@ WorkerClose(lane) ==
           /\ UNCHANGED courier
     /\ UNCHANGED <<scheduler, stream, callers, table, inflight, asleep, alive, lanes, pump, shutdown, ghosts>>
 
-(* The worker is killed; what it has published stays. *)
+(* The worker is killed: what it has published stays, and what else it had, or is sent from now on, is lost. *)
 FaultKill ==
     /\ MayDie
     /\ alive
     /\ main.at # "ended"
     /\ alive' = FALSE
-    /\ UNCHANGED <<scheduler, stream, callers, table, main, courier, inflight, asleep, links, pump, shutdown, ghosts>>
+    /\ commands' = <<>>
+    /\ main' = [at |-> "ended", rpc |-> 0, answer |-> None]
+    /\ courier' = "ended"
+    /\ inflight' = <<>>
+    /\ said' = {}
+    /\ UNCHANGED <<scheduler, stream, callers, table, asleep, lanes, pump, shutdown, ghosts>>
 
 -------------------------------------------------------------------------------
 
@@ -617,7 +625,7 @@ ExecutorRefuse ==
 ExecutorStop ==
     /\ shutdown = "Stop"
     /\ shutdown' = "stopping"
-    /\ commands' = Append(commands, [rpc |-> 0, does |-> "stop"])
+    /\ Sent([rpc |-> 0, does |-> "stop"])
     /\ UNCHANGED <<scheduler, stream, callers, table, worker, lanes, said, pump, ghosts>>
 
 (* All that is pending fails: by the pump, once nothing more will come, and by the shutdown at its end. *)
@@ -655,7 +663,8 @@ ExecutorClose(by) ==
 
 System ==
     \/ \E request \in Requests : EngineAdmit(request)
-    \/ \E by \in Closers : EngineClose(by) \/ ExecutorClose(by)
+    \/ \E by \in Closers : EngineClose(by)
+    \/ \E by \in Enders : ExecutorClose(by)
     \/ \E by \in Callers, rpc \in Rpcs :
         \/ DispatcherCall(by, rpc) \/ DispatcherSend(by, rpc) \/ DispatcherWake(by, rpc)
         \/ DispatcherAbandon(by, rpc) \/ DispatcherForget(by, rpc)

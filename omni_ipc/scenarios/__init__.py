@@ -11,6 +11,7 @@ from omni_ipc.scenarios import (
     abandoned_stream,
     admission,
     admitting,
+    async_output,
     cancelling,
     closing,
     device_copy,
@@ -31,6 +32,7 @@ from omni_ipc.scenarios.defects import DEFECTS, Defect
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import END, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
+from omni_ipc.testbed.faults import Kill
 from omni_ipc.testbed.faults.kernel import Fault
 
 __all__ = [
@@ -268,6 +270,15 @@ SCENARIOS: Mapping[str, Scenario] = {
             ),
         ),
         Scenario(name="closing", world=closing.ClosingWorld),
+        Scenario(
+            name="async_output",
+            model="AsyncOutput",
+            world=async_output.AsyncOutputWorld,
+            tasks=async_output.TASKS,
+            steps=async_output.STEPS,
+            faults=(Kill("worker"),),
+            agents={"FaultKill": "kill(worker)"},
+        ),
         Scenario(
             name="abandoned_stream",
             model="AbandonedStream",

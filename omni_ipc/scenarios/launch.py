@@ -24,6 +24,7 @@ class TaskLink:
     def __init__(self, rt: Runtime, worker: Worker, requests: Sender[Command], results: Receiver[Reply]) -> None:
         self.requests = requests
         self.results = results
+        self.worker = worker
         self._ended = False
         self._task = rt.spawn(self._run, worker, name="worker.main")
 

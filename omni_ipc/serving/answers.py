@@ -64,7 +64,10 @@ class AnswerTable:
                 self._overdue |= dict.fromkeys(wave.silent, rpc)
 
     def forget_rpc(self, rpc: int) -> None:
-        """Forget a call that was never sent."""
+        """Forget a call that was never sent.
+
+        Spec: DispatcherForget
+        """
         with self._rt.region("Dispatcher.Forget", self._lock, rpc=rpc):
             self._rpcs.pop(rpc, None)
 

@@ -53,6 +53,8 @@ class OutputTable(AnswerTable):
 
         Raises:
             OmniError: the table is closed; the error says why.
+
+        Spec: DispatcherMint
         """
         with self._rt.region("Dispatcher.Mint", self._lock):
             self._raise_if_closed()
@@ -63,6 +65,8 @@ class OutputTable(AnswerTable):
 
         Raises:
             OmniError: the table is closed; the error says why.
+
+        Spec: DispatcherMint
         """
         with self._rt.region("Dispatcher.Mint", self._lock):
             self._raise_if_closed()

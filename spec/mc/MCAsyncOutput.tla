@@ -3,6 +3,7 @@
 EXTENDS AsyncOutput, TLC
 
 Twice == 1 :> "r" @@ 2 :> "r"
+Distinct == 1 :> "r" @@ 2 :> "s"
 ThriceReused == 1 :> "r" @@ 2 :> "s" @@ 3 :> "r"
 Ids == <<"1", "2", "3">>
 PartsOfTwo == "1" :> <<"1/1", "1/2">> @@ "2" :> <<"2/1", "2/2">> @@ "3" :> <<"3/1", "3/2">>
