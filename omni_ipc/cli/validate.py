@@ -48,7 +48,11 @@ def validate(
     silent = len(validated.sessions) - len(spoken)
     accepted = sum(session.answer == "accepted" for session in spoken)
     more = f"; of {silent} more the model says nothing" if silent else ""
-    out.say("", f"{accepted} of {counted(len(spoken), 'session')} accepted{more}", *_coverage(validated.coverage))
+    out.say(
+        "",
+        f"{accepted} of {counted(len(spoken), 'session')} accepted{more}",
+        *(_coverage(validated.coverage) if accepted else ()),
+    )
     return out.write("validate", validated.verdict.exit_code, validated)
 
 

@@ -62,22 +62,31 @@ def explanation_module(
 def _next(spec: Spec, lens: Lens) -> Iterator[str]:
     shown = ", ".join(f"{variable}'" for fields in lens.observes.values() for variable in fields.values())
     yield "Place__(chain) == <<chain, progress[chain] + 1>>"
+    yield 'CameEarly__(place) == repair__ # <<>> /\\ repair__[1] = "early" /\\ repair__[2] = place'
+    yield "HasCome__(cause) == CauseTaken(cause) \\/ CameEarly__(cause)"
+    yield "GoOn__ =="
+    yield "    \\/ \\E chain \\in DOMAIN progress : HasMore(chain) /\\ WindowAllows(chain)"
+    yield '        /\\ (\\A cause \\in FieldOf(NextRecorded(chain), "after", {}) : HasCome__(cause))'
+    yield "        /\\ TakeRecorded(NextRecorded(chain)) /\\ ShowsRecorded(NextRecorded(chain)) /\\ AdvanceChain(chain)"
+    yield "    \\/ \\E chain \\in DOMAIN progress : HasMore(chain) /\\ CameEarly__(Place__(chain))"
+    yield "        /\\ AdvanceChain(chain) /\\ UNCHANGED vars"
     yield "Repair__ =="
     yield "    \\/ \\E chain \\in DOMAIN progress : MayBeNext(chain) /\\ UNCHANGED vars /\\ AdvanceChain(chain)"
     yield '        /\\ repair__\' = <<"skip", Place__(chain)>>'
-    yield "    \\/ \\E chain \\in DOMAIN progress : HasMore(chain) /\\ ~MayBeNext(chain)"
-    yield "        /\\ TakeRecorded(NextRecorded(chain)) /\\ ShowsRecorded(NextRecorded(chain)) /\\ AdvanceChain(chain)"
-    yield '        /\\ repair__\' = <<"early", Place__(chain)>>'
     yield "    \\/ \\E chain \\in DOMAIN progress : MayBeNext(chain)"
     yield "        /\\ TakeRecorded(NextRecorded(chain)) /\\ AdvanceChain(chain)"
     yield f'        /\\ (Here__ => PrintT(<<"instead", chain, <<{shown}>>>>))'
     yield '        /\\ repair__\' = <<"unseen", Place__(chain)>>'
+    yield f"    \\/ \\E chain \\in DOMAIN progress, place \\in 1..{NEAR} :"
+    yield "        /\\ progress[chain] + place <= Len(RecordedChains[chain])"
+    yield "        /\\ TakeRecorded(RecordedChains[chain][progress[chain] + place])"
+    yield "        /\\ ShowsRecorded(RecordedChains[chain][progress[chain] + place])"
+    yield "        /\\ UNCHANGED <<progress, recording>>"
+    yield '        /\\ repair__\' = <<"early", <<chain, progress[chain] + place>>, progress>>'
     for action, domains in spec.actions.items():
         yield f"    \\/ {_bounds(domains)}{_call(action, domains)} /\\ UNCHANGED <<progress, recording>>"
         yield f'        /\\ repair__\' = <<"insert", "{action}", <<{", ".join(domains)}>>, progress>>'
-    yield "ExplanationNext__ =="
-    yield "    \\/ ValidationNext /\\ UNCHANGED repair__"
-    yield "    \\/ Near__ /\\ Repair__ /\\ UNCHANGED probed"
+    yield "ExplanationNext__ == ((GoOn__ /\\ UNCHANGED repair__) \\/ (Near__ /\\ Repair__)) /\\ UNCHANGED probed"
     yield "ExplanationSpec__ == ValidationInit /\\ repair__ = <<>>"
     yield "    /\\ [][ExplanationNext__]_<<vars, progress, probed, recording, repair__>>"
 

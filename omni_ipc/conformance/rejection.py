@@ -16,6 +16,7 @@ from omni_ipc.conformance.tlc import module_text
 from omni_ipc.conformance.trace_module import MODULE, design_of, module_files
 from omni_ipc.conformance.validate import Bench, run_tlc
 from omni_ipc.conformance.values import parse_printed
+from omni_ipc.recordings import Change
 from omni_ipc.values import Value, show
 
 
@@ -70,30 +71,42 @@ class Rejection(msgspec.Struct, frozen=True):
     missing: str | None = None
 
 
-def explain(case: Case, bench: Bench) -> Rejection:
-    """Follow a rejected recording once more, and tell where it comes to a stop.
+class Explainer:
+    """Tells why recordings are rejected by one model, whose definitions it reads once."""
 
-    Raises:
-        Inconclusive: the module of the model cannot be read.
-    """
-    return _Rejected(case, bench).rejection()
-
-
-class _Rejected:
-    def __init__(self, case: Case, bench: Bench) -> None:
-        pool = Pool()
-        view = msgspec.structs.replace(case.view, steps=case.steps)
-        (self._case,) = make_cases(view, bench.lens, pool, whole=True)
+    def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._files = module_files(bench.spec, bench.lens, bench.probes, [self._case], pool)
+        self._definitions: Mapping[str, Definition] = {}
+
+    def explain(self, case: Case) -> Rejection:
+        """Follow a rejected recording once more, and tell where it comes to a stop.
+
+        Raises:
+            Inconclusive: the module of the model cannot be read.
+        """
+        self._definitions = self._definitions or self._read()
+        return _Rejected(case, self._bench, self._definitions).rejection()
+
+    def _read(self) -> Mapping[str, Definition]:
+        bench = self._bench
         design = design_of(bench.name, bench.manifest)
-        self._definitions = read_definitions(
+        return read_definitions(
             design.module,
             module_text(design, bench.manifest),
             bench.manifest,
             toolchain=bench.toolchain,
             children=bench.children,
         )
+
+
+class _Rejected:
+    def __init__(self, case: Case, bench: Bench, definitions: Mapping[str, Definition]) -> None:
+        pool = Pool()
+        view = msgspec.structs.replace(case.view, steps=case.steps)
+        (self._case,) = make_cases(view, bench.lens, pool, whole=True)
+        self._bench = bench
+        self._files = module_files(bench.spec, bench.lens, bench.probes, [self._case], pool)
+        self._definitions = definitions
         self._at = self._farthest()
 
     def rejection(self) -> Rejection:
@@ -155,7 +168,9 @@ class _Rejected:
             elif false:
                 yield self._by_guard(seen, self._definitions[seen.action], false - 1, state)
             elif number in instead:
-                yield Refused(self._tell(seen), self._why_not_so(upcoming[number], self._original(instead[number])))
+                yield Refused(
+                    self._tell(seen), self._why_not_so(upcoming[number], state, self._original(instead[number]))
+                )
             else:
                 yield Refused(self._tell(seen), "the model cannot take it here.")
 
@@ -176,21 +191,28 @@ class _Rejected:
             values={name: show(state[name]) for name in conjunct.variables},
         )
 
-    def _why_not_so(self, ranked: Ranked, values: Sequence[Value]) -> str:
+    def _why_not_so(self, ranked: Ranked, state: Mapping[str, Value], values: Sequence[Value]) -> str:
         """Say how what the recording shows behind a step differs from what the model has there."""
         lens, step = self._bench.lens, ranked.seen.step
+        changes, differences = dict(lens.observed(step)), []
         variables = [(name, field, v) for name, fields in lens.observes.items() for field, v in fields.items()]
-        told = []
-        for name, field, _ in variables:
-            if name in step.looked and (change := step.changes.get((name, field))) is not None:
-                came, gone = ({k for k in keys if self._is_ours(k)} for keys in (change.came, change.gone))
-                what = " and ".join(
-                    [*([f"{sorted(came)} came"] if came else []), *([f"{sorted(gone)} went"] if gone else [])]
+        for (name, field, variable), model in zip(variables, values, strict=True):
+            recorded = self._recorded(state[variable], changes.get(variable)) if name in step.looked else model
+            if recorded != model:
+                differences.append(
+                    f"{variable} is {show(model)}, and {name}.{field} is {show(recorded)} in the recording"
                 )
-                told.append(f"in {name}.{field} {what or f'there is {change.value}'}")
-        shown = "; ".join(told) or "nothing changed in what its lock guards"
-        model = ", ".join(f"{v} = {show(value)}" for (_, _, v), value in zip(variables, values, strict=True))
-        return f"the recording shows: {shown}; behind it the model has {model}."
+        return f"behind it, {'; '.join(differences) or 'something else differs'}."
+
+    def _recorded(self, before: Value, change: Change | None) -> Value:
+        """Give what a variable should be behind a step that has changed the field that it stands for."""
+        if change is None:
+            return before
+        if change.value is not None:
+            return change.value
+        assert isinstance(before, frozenset), "keys come to sets and go from them"
+        came, gone = (frozenset(key for key in keys if self._is_ours(key)) for keys in (change.came, change.gone))
+        return (before - gone) | came
 
     def _is_ours(self, key: object) -> bool:
         lens = self._bench.lens
@@ -203,26 +225,32 @@ class _Rejected:
         if not ranked:
             return "", None
         match self._original(ranked[0]):
-            case ("early", (int(chain), int(place))):
-                return f"It would pass if {self._tell(self._at_place(chain, place))} had come later.", None
+            case ("early", (int(chain), int(place)), tuple(at)):
+                step = self._tell(self._at_place(chain, place))
+                return f"It would pass if {step} had come{self._before(at)}.", None
             case ("skip", (int(chain), int(place))):
                 return f"It would pass without {self._tell(self._at_place(chain, place))}.", None
             case ("unseen", (int(chain), int(place))):
                 step = self._tell(self._at_place(chain, place))
                 return f"It would pass if {step} had left behind what the model says.", None
             case ("insert", str(action), params, tuple(at)):
-                before = self._case.steps[sum(at)] if sum(at) < len(self._case.steps) else None
-                where = f" before {self._tell(before)}" if before else " at its end"
-                return f"It would pass with {_call(action, params)}{where}, which is not in the recording.", action
+                missing = f"{_call(action, params)}{self._before(at)}, which is not in the recording"
+                return f"It would pass with {missing}.", action
         return "", None
 
     def _taken_before(self, repair: Any) -> int:
         match repair:
-            case ("insert", _, _, tuple(at)):
+            case (_, *_, tuple(at)) if len(repair) > 2:
                 return sum(at)
             case (_, (int(chain), int(place))):
                 return self._case.steps.index(self._at_place(chain, place))
         return 0
+
+    def _before(self, at: Sequence[int]) -> str:
+        """Name the first step that was not taken when so many of each chain were."""
+        chains = zip(self._case.chains, at, strict=True)
+        left = [chain[taken] for chain, taken in chains if taken < len(chain)]
+        return f" before {self._tell(min(left, key=lambda ranked: ranked.begin).seen)}" if left else " at its end"
 
     def _at_place(self, chain: int, place: int) -> Seen:
         return self._case.chains[chain - 1][place - 1].seen

@@ -126,7 +126,8 @@ class Log:
             fd = self._create(os.getpid())
         except OSError as error:
             raise UsageError(f"Cannot record to '{self._folder}': {error.strerror}. Choose another folder.") from None
-        command = " ".join(sys.orig_argv)[:500]
+        program, *arguments = sys.orig_argv
+        command = " ".join([os.path.basename(program), *arguments])[:500]
         line = Process(0, 0, RECORDING_VERSION, os.getpid(), os.getppid(), command)
         os.write(fd, msgspec.json.encode(line) + b"\n")
         self._written[0] = 1

@@ -14,7 +14,7 @@ from omni_ipc.conformance.lens import View, find_lens, look
 from omni_ipc.conformance.manifest import load as load_manifest
 from omni_ipc.conformance.recording import Session
 from omni_ipc.conformance.recording import load as load_recordings
-from omni_ipc.conformance.rejection import Rejection, explain
+from omni_ipc.conformance.rejection import Explainer, Rejection
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.conformance.validate import Answer, Bench, Found, validate
 from omni_ipc.errors import Inconclusive
@@ -123,12 +123,15 @@ def validate_recordings(
         bench = Bench(spec, of_spec, lens, manifest, toolchain, children, budget_s)
         progress("searching")
         found = validate([view for view in views if view.steps and not _confusion(view, bench)], bench)
-        sessions = tuple(_judge(view, found, bench, progress) for view in views)
+        explainer = Explainer(bench)
+        sessions = tuple(_judge(view, found, bench, explainer, progress) for view in views)
     coverage = _coverage(bench, views, sessions)
     return Validated(spec, sessions, coverage, not (whole and coverage.gaps), time.monotonic() - start)
 
 
-def _judge(view: View, found: Sequence[Found], bench: Bench, progress: Progress) -> ValidatedSession:
+def _judge(
+    view: View, found: Sequence[Found], bench: Bench, explainer: Explainer, progress: Progress
+) -> ValidatedSession:
     ours = [each for each in found if each.case.view is view]
     rejected = next((each for each in ours if each.answer is Answer.REJECTED), None)
     undecided = next((each for each in ours if each.answer is Answer.INCONCLUSIVE), None)
@@ -140,7 +143,7 @@ def _judge(view: View, found: Sequence[Found], bench: Bench, progress: Progress)
         reason = _confusion(view, bench) or "the model speaks of none of its steps."
     if rejected is not None:
         progress("looking for the reason")
-        rejection = explain(rejected.case, bench)
+        rejection = explainer.explain(rejected.case)
         answer, reason = Answer.REJECTED, f"step {rejection.index} of it, {rejection.step}, is none of the model's."
         if rejection.missing and (cut := _cut_short(view.session)):
             answer, reason = Answer.INCONCLUSIVE, f"{cut}, and {reason} {rejection.repair}"

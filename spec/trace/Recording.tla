@@ -27,11 +27,15 @@ NextRecorded(chain) == RecordedChains[chain][progress[chain] + 1]
 (* A step has no field for what there is nothing to tell of. *)
 FieldOf(step, field, nothing) == IF field \in DOMAIN step THEN step[field] ELSE nothing
 
-(* A step is the next one unless another, not yet taken, was over before it began, or is its cause. *)
-MayBeNext(chain) ==
-    /\ HasMore(chain)
-    /\ \A other \in DOMAIN progress : HasMore(other) => NextRecorded(chain).begin <= NextRecorded(other).end
-    /\ \A cause \in FieldOf(NextRecorded(chain), "after", {}) : progress[cause[1]] >= cause[2]
+(* No step that was not taken was over before this one began. *)
+WindowAllows(chain) ==
+    \A other \in DOMAIN progress : HasMore(other) => NextRecorded(chain).begin <= NextRecorded(other).end
+
+(* Each step that is its cause was taken. *)
+CauseTaken(cause) == progress[cause[1]] >= cause[2]
+CausesAllow(chain) == \A cause \in FieldOf(NextRecorded(chain), "after", {}) : CauseTaken(cause)
+
+MayBeNext(chain) == HasMore(chain) /\ WindowAllows(chain) /\ CausesAllow(chain)
 
 AdvanceChain(chain) ==
     /\ progress' = [progress EXCEPT ![chain] = @ + 1]
