@@ -1,8 +1,9 @@
 """Where to go next in a state graph, so that few long runs take every step of it.
 
-Each run begins in an initial state, so it should be as long as it can: it takes steps that nobody has taken as long as
-there are any ahead. What lies ahead is known by strongly connected component: how many steps out of it are still to be
-taken, and how many lead to components that have some. A component with neither is done, and nobody goes there again.
+Each run begins in an initial state, so it should take as many steps that nobody has taken as it can. What lies ahead is
+known by strongly connected component: how many steps out of it are still to be taken, and how many lead to components
+that have some. A component with neither is done, and nobody goes there again. Among the ways that are left the one
+counts most on which most steps are left; that is counted anew now and then, for it takes longer than a run.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 
 from omni_ipc.conformance.graph import Graph
+
+_COUNTED_A_RUN = 2_000  # edges that are counted for each run, on average
 
 
 class Plan:
@@ -43,22 +46,31 @@ class Plan:
         for component in set(self._component):
             if self._ahead[component] == 0:
                 self._close(component)
+        self._from_the_end = _finished_first(graph, self._leaving)
+        self._most = [0] * len(graph.states)  # of each state, how many steps may be left on a way from it
+        self._counted = 0
 
     def first(self) -> int | None:
-        """Give an initial state that has something ahead; None if all is done."""
+        """Give an initial state that has something ahead, for a run; None if all is done."""
+        if self._counted <= 0:
+            self._count()
+            self._counted = len(self._graph.edges)
+        self._counted -= _COUNTED_A_RUN
         return next((state for state in self._graph.initial if self._ahead[self._component[state]]), None)
 
     def next(self, state: int) -> int | None:
         """Give the step to take in a state: one that is left, or the first on the way to one; None if none is ahead."""
-        if not self._ahead[self._component[state]]:
+        own = self._component[state]
+        if not self._ahead[own]:
             return None
-        left = [place for place in self._leaving[state] if place in self.left]
-        return max(left, key=self._promise) if left else self._way(state)
-
-    def _promise(self, place: int) -> tuple[int, float]:
-        """How many steps are left where a step leads: the more, the longer the run may become."""
-        left = sum(after in self.left for after in self._leaving[self._graph.edges[place].target])
-        return left, self._lot.random()
+        edges, component, best, most = self._graph.edges, self._component, None, -1.0
+        for place in self._leaving[state]:
+            target, is_left = edges[place].target, place in self.left
+            if is_left or (component[target] != own and self._ahead[component[target]]):
+                promise = is_left + self._most[target] + self._lot.random()
+                if promise > most:
+                    best, most = place, promise
+        return self._way(state) if best is None else best
 
     def take(self, place: int) -> None:
         """Note that a step was taken, or is given up."""
@@ -82,6 +94,17 @@ class Plan:
                     border.append((target, begun))
         return None
 
+    def _count(self) -> None:
+        """Count the most steps that are left on a way from each state; in circles only about that many."""
+        edges, most, left = self._graph.edges, self._most, self.left
+        for state in self._from_the_end:
+            best = 0
+            for place in self._leaving[state]:
+                target = edges[place].target
+                if target != state:
+                    best = max(best, most[target] + (place in left))
+            most[state] = best
+
     def _lower(self, component: int) -> None:
         self._ahead[component] -= 1
         if self._ahead[component] == 0:
@@ -97,6 +120,23 @@ class Plan:
                 self._ahead[source] -= 1
                 if self._ahead[source] == 0:
                     closed.append(source)
+
+
+def _finished_first(graph: Graph, leaving: Sequence[Sequence[int]]) -> list[int]:
+    """Order states so that each comes behind those that its steps lead to, circles left aside."""
+    order: list[int] = []
+    seen = set(graph.initial)
+    work = [(state, iter(leaving[state])) for state in graph.initial]
+    while work:
+        state, places = work[-1]
+        target = next((graph.edges[place].target for place in places if graph.edges[place].target not in seen), None)
+        if target is None:
+            order.append(state)
+            work.pop()
+        else:
+            seen.add(target)
+            work.append((target, iter(leaving[target])))
+    return order
 
 
 def _components(graph: Graph, leaving: Sequence[Sequence[int]]) -> list[int]:

@@ -14,6 +14,7 @@ import msgspec
 from omni_ipc import scenarios
 from omni_ipc.conformance import manifest as manifests
 from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.counterexample import region
 from omni_ipc.conformance.divergence import Divergence
 from omni_ipc.conformance.dump import find_graph, ghosts, labels_of
 from omni_ipc.conformance.manifest import Manifest, Role
@@ -170,7 +171,7 @@ class _Subject:
 def _require_vocabulary(scenario: Scenario, moves: Moves) -> None:
     """Refuse a scenario whose steps are not those of its model; some task may never come to one of them."""
     played = {(move.task, move.action) for move in moves.of.values() if move.action is not None}
-    actions = {action for _, action in played}
+    actions = {region(label.action) for label in moves.of}
     for task, action in sorted(played - scenario.steps):
         raise UsageError(
             f"In the model of '{scenario.name}' the task '{task}' takes the step {action}, which is not among the "
@@ -217,15 +218,15 @@ def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
     runs = steps = rounds = 0
     with WorldRuns(scenario, scenario.parts(defect)) as code:
         for seed in itertools.count():
-            end = began + seconds * min(1.0, (seed + 1) / LEAST_ROUNDS)
+            end = began + seconds
             walker = Walker(reference, code.begin, order=_order(seed), seed=seed)
             found = walker.cover(enough=_after(end))
             taken |= walker.taken
             never &= walker.never
             rounds += len(walker.taken) == todo
             runs, steps = runs + walker.runs, steps + walker.steps
-            is_enough = seed + 1 >= LEAST_ROUNDS and (steps >= LEAST_STEPS or time.monotonic() > end)
-            if found is not None or is_enough:
+            is_enough = seed + 1 >= LEAST_ROUNDS and steps >= LEAST_STEPS
+            if found is not None or is_enough or time.monotonic() > end:
                 break
         if found is not None:
             found = shortest(walker, found, reference, _after(time.monotonic() + _LONGEST_SHRINKING_S))
