@@ -3,10 +3,8 @@
 (* probes.                                                                     *)
 EXTENDS ReusedRequestId
 
-Seen == [number \in Asking |-> CASE client[number] = "served" -> "served"
-                                 [] client[number] = "calling" -> "absent"
-                                 [] OTHER -> "waiting"]
-Abs == INSTANCE Delivery WITH Outputs <- Asking, waiter <- Seen
+Seen == [number \in Numbers |-> IF outcome[number] = "none" THEN "absent" ELSE outcome[number]]
+Abs == INSTANCE ExactlyOnce WITH outcome <- Seen
 RefinesProp == Abs!FairSpec
 
 (* Defect reused_request_id: whatever is open under the id ends with the stream that is closed. *)
