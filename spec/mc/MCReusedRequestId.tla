@@ -17,6 +17,9 @@ StreamEnd_Bug(number) ==
     /\ UNCHANGED <<output, deserted, others, dispatcher, owner, arriving>>
 
 (* Mutants. *)
+(* Nobody wakes the dispatcher. *)
+Awake_Never == dispatcher
+
 (* The dispatcher forgets to drop the output of a request that has ended. *)
 DispatcherSettle_Keeps ==
     LET computed == Len(owner)
