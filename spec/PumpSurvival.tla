@@ -116,16 +116,20 @@ PumpUnpack(output) ==
     /\ unread' = unread + (IF output \in Unreadable THEN 1 ELSE 0)
     /\ UNCHANGED <<unsent, broken, table, consumers, end>>
 
-(* The pump resolves the future, unless its consumer has cancelled it, or caches the output, if anybody may want it. *)
+(* A future is resolved, unless its consumer has cancelled it; else the output is cached, if anybody may want it. *)
+ResolveOrCache(output) ==
+    IF output \in registered
+    THEN /\ registered' = registered \ {output}
+         /\ open' = open \ {output}
+         /\ waiter' = [waiter EXCEPT ![output] = IF @ = "waiting" THEN Answer(output) ELSE @]
+         /\ UNCHANGED cached
+    ELSE cached' = cached \cup Kept(output) /\ UNCHANGED <<registered, open, waiter>>
+
+(* The pump hands the output over, whether its consumer waits, has left, or has not come: one critical section. *)
 PumpDeliver(output) ==
     /\ pump = [at |-> "unpacked", output |-> output]
     /\ pump' = Idle
-    /\ IF output \in registered
-       THEN /\ registered' = registered \ {output}
-            /\ open' = open \ {output}
-            /\ waiter' = [waiter EXCEPT ![output] = IF @ = "waiting" THEN Answer(output) ELSE @]
-            /\ UNCHANGED cached
-       ELSE cached' = cached \cup Kept(output) /\ UNCHANGED <<registered, open, waiter>>
+    /\ ResolveOrCache(output)
     /\ UNCHANGED <<lane, stayed, end, unread>>
 
 (* Who is told when the pump ends: everybody who waits. *)

@@ -27,6 +27,7 @@ from omni_ipc.scenarios import (
     reused_request_id,
     shutdown_salvage,
     split_map,
+    timeout_order,
 )
 from omni_ipc.scenarios.defects import DEFECTS, Defect
 from omni_ipc.scenarios.parts import Parts
@@ -239,6 +240,29 @@ SCENARIOS: Mapping[str, Scenario] = {
         Scenario(name="salvage", world=admission.SalvageWorld),
         Scenario(name="admission", world=admission.AdmissionWorld),
         Scenario(name="long_render", world=long_render.LongRenderWorld),
+        Scenario(
+            name="timeout_order",
+            model="TimeoutOrder",
+            world=timeout_order.TimeoutOrderWorld,
+            tasks={
+                "Operator": "operator {seconds}",
+                "Worker": "worker.output",
+                "Worker.HandOver": "worker.main",
+                "Worker.Drain": "worker.main",
+                "Pipeline": "worker.main",
+                "Device": "worker.output",
+                "Consumer": "consumer {output}",
+            },
+            steps=frozenset(
+                {
+                    *((f"operator {seconds}", "Operator.Set") for seconds in timeout_order.SETTINGS_S),
+                    *(("worker.main", action) for action in ("Worker.HandOver", "Worker.Drain", "Pipeline.Free")),
+                    *(("worker.output", action) for action in ("Device.Copy", "Worker.Announce", "Worker.Settle")),
+                    *((f"consumer {output}", "Consumer.Wait") for output in timeout_order.TAKES_S),
+                    *((f"consumer {output}", "Consumer.Drop") for output in timeout_order.TAKES_S),
+                }
+            ),
+        ),
         Scenario(name="cancelling", world=cancelling.CancellingWorld),
         Scenario(
             name="pump_survival",

@@ -148,7 +148,7 @@ DEFECTS = {
             also=("shutdown_salvage",),
         ),
         Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission), also=("admitting",)),
-        Defect("short_output_timeout", "long_render", Parts(timeout=ShortOutputTimeout)),
+        Defect("short_output_timeout", "long_render", Parts(timeout=ShortOutputTimeout), also=("timeout_order",)),
         Defect("wait_counted_as_compute", "long_render", Parts(stream=WaitCountedAsCompute)),
         Defect("cancelled_future", "cancelling", Parts(pump=CancelledFuture), also=("pump_survival",)),
         Defect("stale_reply", "late_answer", Parts(table=StaleReply)),

@@ -30,10 +30,12 @@ PumpUnpack_Bug(output) ==
 (* ... and then resolves it: who has gone in between ends the pump. *)
 PumpDeliver_Bug(output) ==
     /\ pump.output = output
-    /\ pump' = IF pump.at = "holding" /\ waiter[output] # "waiting" THEN Dying ELSE Idle
-    /\ waiter' = [waiter EXCEPT ![output] = IF pump.at = "holding" /\ @ = "waiting" THEN Answer(output) ELSE @]
-    /\ cached' = IF pump.at = "holding" THEN cached ELSE cached \cup ({output} \cap open)
-    /\ UNCHANGED <<lane, registered, open, stayed, end, unread>>
+    /\ IF pump.at = "holding"
+       THEN /\ pump' = IF waiter[output] = "waiting" THEN Idle ELSE Dying
+            /\ waiter' = [waiter EXCEPT ![output] = IF @ = "waiting" THEN Answer(output) ELSE @]
+            /\ UNCHANGED table
+       ELSE pump' = Idle /\ ResolveOrCache(output)
+    /\ UNCHANGED <<lane, stayed, end, unread>>
 
 (* Mutant silent_death: nobody who waits is told. *)
 ToldAtEnd_Nobody == {}

@@ -57,6 +57,7 @@ WALKED = {
     "late_answer",
     "reused_request_id",
     "shutdown_salvage",
+    "timeout_order",
 }
 """Worlds whose orders are too many to exhaust: `omni-ipc conform` walks every step of their models instead."""
 
