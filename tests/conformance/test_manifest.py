@@ -30,7 +30,7 @@ def test_names_follow_from_the_files(manifest: Manifest) -> None:
 
     def name_of(cfg: str) -> str:
         spec, rest = re.fullmatch(r"mc/MC([A-Za-z]+)(.*)\.cfg", cfg).groups()  # type: ignore[union-attr]
-        parts = re.fullmatch(r"(?:_(Bug|Reach|Design)_(.+?))?(?:_(Live|Refines|Stuck|Graph))?", rest)
+        parts = re.fullmatch(r"(?:_(Bug|Reach|Design)_(.+?))?(?:_(Live|Refines|Stuck|Left|Graph))?", rest)
         assert parts is not None
         role, what, aspect = parts.groups()
         return "/".join([spec, *([role.lower(), what] if role else []), *([aspect.lower()] if aspect else [])])
@@ -61,16 +61,47 @@ def test_what_must_fail_is_what_the_cfg_claims(manifest: Manifest) -> None:
 
 
 def test_invariants_of_the_spec_are_all_checked_by_its_design_model(manifest: Manifest) -> None:
-    """An invariant that is defined, but checked by no cfg, is a claim without a proof; each has its sentence."""
+    """An invariant that is defined, but checked by no cfg, is a claim without a proof; each has its sentence.
+
+    Of those of a module that several specs extend, a spec checks what it will.
+    """
     for spec in manifest.specs:
-        text = (manifest.folder / f"{spec}.tla").read_text()
-        defined = set(re.findall(r"^(\w+Inv|TypeOK) ==", text, re.MULTILINE))
+        text, *extended = texts_of(spec, manifest)
+        defined, common = invariants_in(text), {name for each in extended for name in invariants_in(each)}
         designs = [model for model in manifest.models if model.spec == spec and model.role is Role.DESIGN]
         assert designs
         for design in designs:
-            assert set(Configuration.load(manifest.folder / design.cfg).invariants) == defined
-        for name in re.findall(r"^(\w+(?:Inv|Prop)) ==", text, re.MULTILINE):
-            assert re.search(rf"^\(\* [A-Z].*\. \*\)\n{name} ==", text, re.MULTILINE), name
+            checked = set(Configuration.load(manifest.folder / design.cfg).invariants)
+            assert defined <= checked <= defined | common
+            assert "TypeOK" in checked
+        for each in (text, *extended):
+            for name in re.findall(r"^(\w+(?:Inv|Prop)) ==", each, re.MULTILINE):
+                assert re.search(rf"^\(\* [A-Z].*\. \*\)\n{name} ==", each, re.MULTILINE), name
+
+
+def test_invariants_of_a_common_module_are_each_checked_somewhere(manifest: Manifest) -> None:
+    """Nothing is claimed there for nobody."""
+    checked = {
+        name
+        for model in manifest.models
+        if model.role is Role.DESIGN
+        for name in Configuration.load(manifest.folder / model.cfg).invariants
+    }
+    for spec in manifest.specs:
+        for each in texts_of(spec, manifest):
+            assert invariants_in(each) <= checked
+
+
+def texts_of(module: str, manifest: Manifest) -> list[str]:
+    """The text of a module, and those of the modules beside it that it extends."""
+    text = (manifest.folder / f"{module}.tla").read_text()
+    extended = re.findall(r"\w+", " ".join(re.findall(r"^EXTENDS (.*)", text, re.MULTILINE)))
+    beside = [name for name in extended if (manifest.folder / f"{name}.tla").is_file()]
+    return [text, *(each for name in beside for each in texts_of(name, manifest))]
+
+
+def invariants_in(text: str) -> set[str]:
+    return set(re.findall(r"^(\w+Inv|TypeOK) ==", text, re.MULTILINE))
 
 
 def test_actions_are_named_like_regions(manifest: Manifest) -> None:
