@@ -30,7 +30,7 @@ def test_names_follow_from_the_files(manifest: Manifest) -> None:
 
     def name_of(cfg: str) -> str:
         spec, rest = re.fullmatch(r"mc/MC([A-Za-z]+)(.*)\.cfg", cfg).groups()  # type: ignore[union-attr]
-        parts = re.fullmatch(r"(?:_(Bug|Reach|Design)_(.+?))?(?:_(Live|Refines|Stuck|Left|Graph))?", rest)
+        parts = re.fullmatch(r"(?:_(Bug|Reach|Design)_(.+?))?(?:_([A-Z][a-z]+))?", rest)
         assert parts is not None
         role, what, aspect = parts.groups()
         return "/".join([spec, *([role.lower(), what] if role else []), *([aspect.lower()] if aspect else [])])
