@@ -5,8 +5,9 @@ of the same name, or the name of its task. What the model does not speak of, it 
 why. A family of ids (the outputs of one batch)
 
 - is left out if it meets a region that the lens calls beyond the model;
-- leaves where a step that the model lacks changes something of it that the model knows, or where a step of the model
-  raises: what it did before is looked at, and what it does from then on is not.
+- leaves where a step that the model lacks bears its name and is taken on an object that the model observes, or changes
+  something of it there; or where a step of the model raises. What it did before is looked at, and what it does from
+  then on is not.
 """
 
 from __future__ import annotations
@@ -193,6 +194,8 @@ def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) 
     action = vocabulary.get(step.action)
     if action is not None and step.error is not None:
         yield from (lens.family(_param(step, action, name, lens)) for name in spec.actions[action])
-    if action is None:
+    if action is None and any(name in lens.observes for name in step.looked):
+        parameters = {name for each in spec.actions.values() for name in each}
+        yield from (lens.family(value) for name, value in step.fields.items() if name in parameters)
         for _, change in lens.observed(step):
             yield from map(lens.family, (*change.came, *change.gone))

@@ -60,15 +60,27 @@ def test_what_meets_a_region_beyond_the_model_is_left_out_with_all_its_family() 
 
 
 def test_what_another_step_changes_leaves_and_is_looked_at_until_then() -> None:
-    """A drop of one output of a batch is a step that the model lacks."""
+    """The model lacks the step; one output of a batch takes all of it along."""
     view = view_of(
         step("Worker.Announce", output="1"),
         step("Consumer.Wait", output="1/2"),
-        changing("Consumer.Drop", "_waiting", "1/2", output="1/2"),
+        changing("Executor.Fail", "_waiting", "1/2"),
         step("Pump.Unpack", output="1"),
         step("Worker.Announce", output="2"),
     )
     assert told(view) == ["WorkerAnnounce(output=1)", "ConsumerWait(output=1/2)", "WorkerAnnounce(output=2)"]
+    assert view.leaving == {"1": "Executor.Fail"}
+
+
+def test_what_another_step_is_taken_on_leaves_even_if_nothing_is_seen_of_it() -> None:
+    """A drop before the output has come changes nothing that the model knows, and yet the output will go nowhere."""
+    view = view_of(
+        msgspec.structs.replace(step("Consumer.Drop", output="1"), looked=LOOKED),
+        msgspec.structs.replace(step("Dispatcher.Call", rpc=2), looked=LOOKED),
+        step("Worker.Announce", output="1"),
+        step("Worker.Announce", output="2"),
+    )
+    assert told(view) == ["WorkerAnnounce(output=2)"]
     assert view.leaving == {"1": "Consumer.Drop"}
 
 
