@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from omni_ipc.conformance.graph import Graph
 
-_COUNTED_A_RUN = 2_000  # edges that are counted for each run, on average
+_COUNTED_A_RUN = 1_000  # edges that are counted for each run, on average
 
 
 class Plan:

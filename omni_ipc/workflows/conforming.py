@@ -92,7 +92,7 @@ def conform(
     Args:
         names: of specs, or of scenarios; or "path/to/file.py:function", which makes a scenario of one's own.
         defect: walk the code with this field defect; then it should diverge.
-        seconds: for one model, at most; what it did not suffice for is told.
+        seconds: of computing, for one model, at most; what they did not suffice for is told.
         save: folder for the traces of divergences.
 
     Raises:
@@ -209,7 +209,7 @@ def _chosen(names: Sequence[str], manifest: Manifest, defect: str | None) -> lis
 
 
 def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
-    began = time.monotonic()
+    began, spent = time.monotonic(), _spent(seconds)
     reference, scenario = subject.reference, subject.scenario
     todo = len(reference.graph.edges) - len(reference.termination)
     taken: set[int] = set()
@@ -218,18 +218,17 @@ def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
     runs = steps = rounds = 0
     with WorldRuns(scenario, scenario.parts(defect)) as code:
         for seed in itertools.count():
-            end = began + seconds
             walker = Walker(reference, code.begin, order=_order(seed), seed=seed)
-            found = walker.cover(enough=_after(end))
+            found = walker.cover(enough=spent)
             taken |= walker.taken
             never &= walker.never
             rounds += len(walker.taken) == todo
             runs, steps = runs + walker.runs, steps + walker.steps
             is_enough = seed + 1 >= LEAST_ROUNDS and steps >= LEAST_STEPS
-            if found is not None or is_enough or time.monotonic() > end:
+            if found is not None or is_enough or spent():
                 break
         if found is not None:
-            found = shortest(walker, found, reference, _after(time.monotonic() + _LONGEST_SHRINKING_S))
+            found = shortest(walker, found, reference, _spent(_LONGEST_SHRINKING_S))
     found = found or next((never_taken(place, reference) for place in sorted(never)), None)
     return WalkedModel(
         model=subject.model,
@@ -255,8 +254,10 @@ def _order(number: int) -> Order:
     return (Order.OLDEST, Order.YOUNGEST)[number] if number < 2 else Order.DRAWN
 
 
-def _after(moment: float) -> Callable[[], bool]:
-    return lambda: time.monotonic() > moment
+def _spent(seconds: float) -> Callable[[], bool]:
+    """Tell from now on whether so many seconds were spent; of computing, whatever else the machine has to do."""
+    end = time.process_time() + seconds
+    return lambda: time.process_time() > end
 
 
 def _reason(taken: int, todo: int, rounds: int) -> str:
