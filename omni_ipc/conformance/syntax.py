@@ -59,8 +59,13 @@ class Definition(msgspec.Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """What it says in English: the last sentence above it; without one, its own text."""
-        sentences = re.findall(r"\S.*?[.!?](?=\s|$)", self.comment) or [self.comment]
-        return sentences[-1] or " /\\ ".join(conjunct.text for conjunct in self.conjuncts)
+        return last_sentence(self.comment) or " /\\ ".join(conjunct.text for conjunct in self.conjuncts)
+
+
+def last_sentence(comment: str) -> str:
+    """The sentence next to what a comment stands above; one before it may be about a whole section."""
+    sentences: list[str] = re.findall(r"\S.*?[.!?](?=\s|$)", comment)
+    return sentences[-1] if sentences else comment
 
 
 def read_definitions(

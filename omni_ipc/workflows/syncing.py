@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc.conformance import listing, numbers
+from omni_ipc.conformance import listing, numbers, vacuity
 from omni_ipc.conformance import manifest as manifests
 from omni_ipc.conformance.check import CheckResult, check
 from omni_ipc.conformance.children import Children
@@ -186,3 +186,8 @@ def _listed(manifest: Manifest, *, write: bool) -> Iterator[str]:
         if write:
             listing.update_readme(manifest.folder)
         yield "README.md: the table of models is not that of the manifest"
+    page = manifest.folder / vacuity.PAGE
+    if page.is_file() and page.read_text() != vacuity.claims_page(manifest):
+        if write:
+            vacuity.update_claims_page(manifest)
+        yield f"{vacuity.PAGE}: the claims are not those of the manifest"

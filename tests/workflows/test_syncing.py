@@ -13,11 +13,17 @@ from omni_ipc.conformance import listing
 from omni_ipc.conformance import manifest as manifests
 from omni_ipc.conformance.graph import Graph, graph_file
 from omni_ipc.conformance.manifest import Manifest
+from omni_ipc.conformance.vacuity import update_claims_page
 from omni_ipc.errors import EnvironmentMissing, UnknownName
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.syncing import sync
 
 SPEC = "FutureOrphan"
+
+
+def test_what_is_committed_is_up_to_date() -> None:
+    """Every graph is TLC's of the modules as they are now, and so is the table: else run `omni-ipc spec sync`."""
+    assert sync(write=False).changes == ()
 
 
 @pytest.fixture
@@ -33,6 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             path.unlink()
     monkeypatch.setenv("OMNI_IPC_SPEC", str(folder))
     listing.update_readme(folder)
+    update_claims_page(manifests.load(folder))
     return folder
 
 
@@ -86,6 +93,14 @@ def test_all_numbers_are_counted_again_on_request(folder: Path) -> None:
     assert any(re.match(r"FutureOrphan/reach/cached: depth 1 before; now 4", change) for change in told)
     own, origin = numbers(manifests.load()), numbers(original())
     assert {name for name in own if own[name] == origin[name] != (None, None)} >= set(chosen)
+
+
+def test_the_page_of_claims_is_renewed(folder: Path) -> None:
+    """When a sentence above a claim has changed: it is a comment, but the page quotes it."""
+    change(folder / f"{SPEC}.tla", "Whoever waits is served in the end.", "Nobody waits in vain.")
+    assert "CLAIMS.md: the claims are not those of the manifest" in sync().changes
+    assert "| `EveryWaitServedProp` | Nobody waits in vain. |" in (folder / "CLAIMS.md").read_text()
+    assert not sync().changes
 
 
 def test_a_graph_of_no_model_is_told_and_left_to_people(folder: Path) -> None:
