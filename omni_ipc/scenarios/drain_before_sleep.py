@@ -18,13 +18,14 @@ from omni_ipc.scenarios.drain import Memory, PoolDevice, PooledPipeline
 from omni_ipc.scenarios.links import QueueLink
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.pipelines import is_output_of
-from omni_ipc.scenarios.world import CONFIG, DELIVERED, Launch, OutputsLost, PendingStep
+from omni_ipc.scenarios.world import DELIVERED, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.messages import Call, CallFailed, Command, Execute, OutputReady, Reply, Returned, Stop
 from omni_ipc.serving.requests import Request
 
 PROGRAM = ("1", "sleep", "wake", "2", "sleep")
 OUTPUTS = tuple(command for command in PROGRAM if command not in ("sleep", "wake"))
+PATIENCE_S = 30.0  # more than somebody who conducts real threads waits for a step
 DONE = "done"
 REFUSED = "refused"
 
@@ -67,7 +68,7 @@ class DrainBeforeSleepWorld:
             commands.send(_message(number, command))
         main = self._rt.spawn(self._worker.run, name="worker.main")
         for _ in PROGRAM:
-            self._answers.append(self._replies.receive(timeout=CONFIG.rpc_timeout_s).message)
+            self._answers.append(self._replies.receive(timeout=PATIENCE_S).message)
         endings = [*self._outputs_came(), *self._calls_ended()]
         in_flight = self._worker._announcer.in_flight
         with in_flight._changed:  # whatever a stop does to what still is, is another story
@@ -112,7 +113,7 @@ class DrainBeforeSleepWorld:
 
     def _outputs_came(self) -> Iterator[tuple[str, str]]:
         for _ in OUTPUTS:
-            delivery = self._outputs.receive(timeout=CONFIG.output_timeout_s)
+            delivery = self._outputs.receive(timeout=PATIENCE_S)
             assert isinstance(delivery.message, OutputReady)
             self._announced.append(delivery.message)
             output = delivery.message.output

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from omni_ipc.errors import OmniError, Timeout
+from omni_ipc.errors import OmniError, Timeout, UsageError
 from omni_ipc.scenarios.launch import launch_over_queues
 from omni_ipc.scenarios.links import QueueLink, QueueWriter
 from omni_ipc.scenarios.parts import Parts
@@ -65,9 +65,11 @@ class LateAnswerWorld:
     """A dispatcher calls twice, and gives up when it likes."""
 
     def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
+        if launch is not None:
+            raise UsageError("An earlier engine's answer waits for this one. Replay it there: --on controlled.")
         self._rt = rt
         self._table = parts.table(rt=rt)
-        self._link = (launch or _launch)(rt, parts)
+        self._link = _launch(rt, parts)
         self._pump = parts.pump(rt=rt, link=self._link, table=self._table, poll_s=CONFIG.poll_s, end=self._table.close)
         self._pumping = NoWait(rt=rt, pump=self._pump, config=CONFIG)
         self._waves: dict[int, Wave] = {}
