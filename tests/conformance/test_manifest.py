@@ -115,7 +115,7 @@ def test_actions_are_named_like_regions(manifest: Manifest) -> None:
 
 
 def test_the_readme_has_the_table_of_the_manifest(manifest: Manifest) -> None:
-    """If this fails: python -c "from omni_ipc.conformance.listing import update_readme; update_readme()"."""
+    """If this fails: omni-ipc spec sync."""
     readme = (manifest.folder / "README.md").read_text()
     assert readme == listing.with_table(readme, manifest)
 
