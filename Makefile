@@ -25,6 +25,7 @@ soak: setup
 	$(BIN)/python -m pytest -m soak
 
 nightly: test soak demo
+	$(BIN)/omni-ipc conform --seconds 900
 
 clean:
 	rm -rf $(VENV) .venv-core-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .omni_ipc

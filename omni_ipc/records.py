@@ -73,6 +73,7 @@ class FailureKind(enum.StrEnum):
     LIVELOCK = "livelock"  # the schedule does not end
     UNGUARDED = "unguarded access"  # shared state was touched without its lock
     LEAK = "leak"  # a task outlived the scenario, or what must be released exactly once was not
+    DIVERGENCE = "divergence"  # code and model differ: in what they can do, or in what comes of it
 
 
 class Access(msgspec.Struct, frozen=True, omit_defaults=True):

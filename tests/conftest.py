@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 from collections.abc import Iterator
 
 import hypothesis
@@ -22,6 +23,16 @@ def _nothing_is_left_behind() -> Iterator[None]:
     yield
     if leaked := leaked_since(before):
         pytest.fail("The test left behind:\n  " + "\n  ".join(leaked), pytrace=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_run_of_tlc_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let tests share what TLC says of the same model, in this session, and the archive of its classes."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMNI_IPC_TLC_CACHE", str(shared / "tlc"))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,7 +21,7 @@ from omni_ipc.cli.app import app
 from omni_ipc.records import Trace
 from tests.support.commands import ROOT, Command
 
-COMMANDS = ("check", "explore", "replay", "show", "demo", "doctor")
+COMMANDS = ("check", "conform", "explore", "replay", "show", "demo", "doctor")
 
 MINE = '''
 from pathlib import Path
@@ -297,6 +297,83 @@ def test_a_model_that_is_not_as_expected_is_told(omni: Omni, monkeypatch: pytest
     assert ran.out.endswith("0 of 1 model as expected\n")
 
 
+def test_code_is_walked_along_its_model(omni: Omni) -> None:
+    """How much was walked, and where the graph is from; for machines, each action."""
+    ran = omni("conform", "FutureOrphan", "--json", "walked.json")
+    assert (ran.code, ran.err) == (0, "")
+    assert re.search(r"✓ +FutureOrphan/graph +Each of 10 steps was walked \d+ times, and agreed", ran.out)
+    assert "1 of 1 model agree with the code: 10 distinct steps of models" in ran.out
+    (model,) = json.loads(Path("walked.json").read_text())["result"]["models"]
+    assert {action["action"] for action in model["actions"]} == {
+        "ConsumerWait",
+        "PumpDeliver",
+        "PumpUnpack",
+        "WorkerAnnounce",
+    }
+
+
+def test_code_that_differs_from_its_model_is_told_by_the_shortest_way(omni: Omni) -> None:
+    """The steps, the line, the difference; and the test that is saved passes on the reference."""
+    ran = omni("conform", "FutureOrphan", "--defect", "unpack_outside_lock", "--save", "traces")
+    assert ran.code == 1
+    assert "wrong state PumpUnpack" in ran.out
+    assert "3. pump: Pump.Unpack(output=1)" in ran.out
+    assert "registered is {}; in the model it is {" in ran.out
+    saved = "traces/future_orphan.unpack_outside_lock.conform.trace.json"
+    assert f"as a test: pytest {saved}" in ran.out
+    assert omni("replay", saved).code == 0
+    assert omni("replay", saved, "--defect", "unpack_outside_lock").code == 1
+
+
+def test_what_is_generated_from_the_specs_is_checked(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stale graphs make the end 1, and are told; renewing them makes it 0."""
+    shutil.copytree(ROOT / "spec", "spec")
+    monkeypatch.setenv("OMNI_IPC_SPEC", "spec")
+    Path("spec/graph/FutureOrphan.graph.jsonl.gz").unlink()
+    ran = omni("spec", "sync", "FutureOrphan/graph", "--check")
+    assert (ran.code, ran.err) == (1, "")
+    assert "FutureOrphan.graph.jsonl.gz: new, 8 states, 11 steps" in ran.out
+    ran = omni("spec", "sync", "FutureOrphan/graph")
+    assert (ran.code, "these were renewed" in ran.out) == (0, True)
+
+
+def test_a_counterexample_is_told_in_words(omni: Omni) -> None:
+    """The property in English, the steps with what they change, and what the design does instead; as JUnit, too."""
+    ran = omni("check", "FutureOrphan/bug/unpack_outside_lock", "--explain", "--junit", "junit.xml")
+    assert ran.code == 0
+    assert "No output lies in the cache while its consumer waits for it." in ran.out
+    assert re.search(r'3 +ConsumerWait\(output="1"\) +registered: {} → {"1"}', ran.out)
+    assert 'Step 4, PumpDeliver(output="1"), leads elsewhere in the design' in ran.out
+    assert 'waiter["1"]: "waiting"; in the design "served"' in ran.out
+    assert 'tests="3" failures="0" errors="0"' in Path("junit.xml").read_text()
+
+
+def test_a_failure_is_told_in_words_without_being_asked_for(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A design that loses one of its guards: JUnit has the same words."""
+    shutil.copytree(ROOT / "spec", "spec")
+    module = Path("spec/FutureOrphan.tla")
+    module.write_text(module.read_text().replace('IF output \\in registered THEN "served" ELSE @]', "@]"))
+    monkeypatch.setenv("OMNI_IPC_SPEC", "spec")
+    ran = omni("check", "FutureOrphan/design", "--junit", "junit.xml")
+    assert (ran.code, ran.err) == (1, "")
+    for said in (ran.out, Path("junit.xml").read_text()):
+        assert "Whoever waits has a future in the table, and nobody else has." in said
+        assert "one of them should have been false" in re.sub(r"\s+", " ", said)
+
+
+def test_a_counterexample_is_tried_on_code(omni: Omni) -> None:
+    """With the defect it goes along and fails, without it goes elsewhere, or refuses a step at a line; or is saved."""
+    ran = omni("replay", "FutureOrphan/bug/unpack_outside_lock/live", "--save", "traces")
+    assert (ran.code, ran.err) == (0, "")
+    told = re.sub(r"\s+", " ", ran.out)
+    assert "✓ FutureOrphan/bug/unpack_outside_lock/live on future_orphan: 4 steps" in told
+    assert "with unpack_outside_lock: All 4 steps ran, with the state of the model after each." in told
+    assert re.search(r"reference: .* after step 4 at outputs\.py:\d+ in deliver cached is {}; .* ends well", told)
+    assert "1 of 1 counterexample leads the defect astray, and not the reference" in told
+    (trace,) = Path("traces").iterdir()
+    assert omni("replay", trace, "--defect", "unpack_outside_lock").code == 1
+
+
 @pytest.mark.parametrize(("expected", "code"), [(True, 0), (False, 1)])
 def test_the_demo_ends_with_a_table_of_races_and_stages(
     expected: bool, code: int, omni: Omni, monkeypatch: pytest.MonkeyPatch
@@ -350,6 +427,10 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
     [
         ("check FutureOrphans", "There is no model 'FutureOrphans'. Did you mean 'FutureOrphan'?"),
         ("check --jobs 0", "jobs must be positive, and is 0."),
+        ("conform FutureOrphans", "There is no model that code is walked along 'FutureOrphans'. Did you mean"),
+        ("conform --defect dual_writer", "There is no defect 'dual_writer'. Did you mean 'dual_writers'?"),
+        ("conform FutureOrphan --seconds 0", "seconds must be positive, and is 0."),
+        ("spec sync FutureOrphans", "There is no model 'FutureOrphans'. Did you mean 'FutureOrphan'?"),
         ("explore splitmap", "There is no scenario 'splitmap'. Did you mean 'split_map'?"),
         ("explore split_map --defect late_split", "There is no defect 'late_split'. Did you mean 'late_split_map'?"),
         ("explore split_map --defect dual_writers", "does not show in the scenario 'split_map'. Use its own:"),
@@ -376,6 +457,9 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("replay truncated.json", "The trace 'truncated.json' is not whole JSON"),
         ("replay stranger.json", "There is no scenario 'split_maps'. Did you mean 'split_map'?"),
         ("replay good.json --defect dual_writers", "does not show in the scenario 'future_orphan'. Use its own:"),
+        ("replay SplitMap/design", "'SplitMap/design' has no defect, so there is no counterexample to try on code."),
+        ("replay SplitMap --on threads", "'SplitMap' is a model: its counterexamples are tried with the defect"),
+        ("replay good.json --save traces", "--save is for the counterexamples of a model, and 'good.json' is none."),
         ("replay good.json --on thread", "There is no place to replay on 'thread'. Did you mean 'threads'?"),
         ("replay good.json --device cud", "There is no device 'cud'. Did you mean 'cuda'?"),
         pytest.param(
@@ -386,6 +470,7 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("show good.json --json pipe", "Cannot write 'pipe': it is no regular file."),
         ("explore future_orphan --defect unpack_outside_lock --save mine.py", "Cannot write 'mine.py': Not a dir"),
         ("check --json no/result.json", "Cannot write 'no/result.json': there is no folder 'no'. Make it: mkdir -p no"),
+        ("check --junit no/junit.xml", "Cannot write 'no/junit.xml': there is no folder 'no'. Make it: mkdir -p no"),
         ("demo --json no/result.json", "Cannot write 'no/result.json': there is no folder 'no'."),
         ("demo --keep mine.py", "Cannot write 'mine.py': Not a directory"),
         ("demo --keep mine.py/deeper", "Cannot write 'mine.py/deeper': Not a directory"),
@@ -485,7 +570,7 @@ def test_without_java_the_command_that_brings_it_is_told(omni: Omni, monkeypatch
     """What needs TLC says so, and how to get it; doctor calls it missing, and is content with the core."""
     monkeypatch.setattr("omni_ipc.conformance.toolchain._packaged", lambda package, path: None)
     monkeypatch.setenv("PATH", "")
-    for name in ("JAVA_HOME", "OMNI_IPC_TLA2TOOLS"):
+    for name in ("JAVA_HOME", "OMNI_IPC_TLA2TOOLS", "OMNI_IPC_TLC_IMAGE"):
         monkeypatch.delenv(name, raising=False)
     sentence = "omni-ipc: TLC needs Java, and none was found. Run: pip install 'omni-ipc[tlc]'\n"
     assert omni("check") == Ran(2, "", sentence)

@@ -14,7 +14,7 @@ import pytest
 from tests.support.documents import DOCS, ROOT, check_commands, quotable, quotes
 
 EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
-TUTORIALS = {"testbed.md": 12, "transport.md": 6}  # and how much they quote
+TUTORIALS = {"testbed.md": 12, "transport.md": 6, "how-to/own-spec.md": 4}  # and how much they quote
 SAID = {
     "inherit.py": "copied once, into the slab: (1024, 1024), mean 7.0\nmade in the slab: (1024, 1024), mean 8.0\n",
     "meet.py": "worker one: ready, 0, 1, 2\nworker two: ready, 0, 1, 2\n",
@@ -46,9 +46,13 @@ def test_what_is_quoted_stands_in_the_code(document: str, many: int) -> None:
 
 @pytest.mark.parametrize(
     ("document", "example", "left"),
-    [("testbed.md", "testbed", "lost.html"), ("writing-scenarios.md", "mistakes", "report.json")],
+    [
+        ("testbed.md", "testbed", "lost.html"),
+        ("writing-scenarios.md", "mistakes", "report.json"),
+        ("how-to/own-spec.md", "own_spec", "traces/hasty.conform.trace.json"),
+    ],
 )
-def test_commands_of_the_testbed_s_pages_say_what_they_should(
+def test_commands_of_pages_with_an_example_say_what_they_should(
     document: str, example: str, left: str, tmp_path: Path
 ) -> None:
     """As a reader would run them, one after the other, in the folder of the example."""

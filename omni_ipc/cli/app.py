@@ -9,14 +9,17 @@ from typing import Annotated, NoReturn
 import typer
 
 from omni_ipc import __version__
-from omni_ipc.cli import bench
+from omni_ipc.cli import bench, spec
 from omni_ipc.cli.check import check
+from omni_ipc.cli.conform import conform
 from omni_ipc.cli.demo import demo
 from omni_ipc.cli.doctor import doctor
 from omni_ipc.cli.ending import end
 from omni_ipc.cli.explore import explore
+from omni_ipc.cli.record import record
 from omni_ipc.cli.replay import replay
 from omni_ipc.cli.show import show
+from omni_ipc.cli.validate import validate
 
 app = typer.Typer(
     help="Find, replay and rule out the races of an inference engine's asynchronous output path.",
@@ -25,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+spec_app = typer.Typer(no_args_is_help=True, context_settings=app.info.context_settings)
 bench_app = typer.Typer(no_args_is_help=True, context_settings=app.info.context_settings)
 
 
@@ -63,14 +67,19 @@ def run() -> int:
 
 
 _add(check, "omni-ipc check SplitMap/design SplitMap/bug --jobs 2")
+_add(conform, "omni-ipc conform SplitMap --defect late_split_map --save traces")
 _add(explore, "omni-ipc explore split_map --defect late_split_map --save traces")
 _add(
     replay,
     "omni-ipc replay traces/split_map.late_split_map.trace.json --defect late_split_map --on processes",
 )
 _add(show, "omni-ipc show traces/split_map.late_split_map.trace.json --html split_map.html")
+_add(record, "omni-ipc record --to recorded -- omni-ipc demo")
+_add(validate, "omni-ipc validate recorded --spec SplitMap")
 _add(demo, "omni-ipc demo --keep traces")
 _add(doctor, "omni-ipc doctor --json doctor.json")
+app.add_typer(spec_app, name="spec", help="Keep what is generated from the specs true.")
+_add(spec.sync, "omni-ipc spec sync --check", to=spec_app)
 app.add_typer(bench_app, name="bench", help="Measure, beside what else does the same, in one run.")
 _add(bench.transport, "omni-ipc bench transport --quick --plot transport.svg", to=bench_app)
 _add(bench.serving, "omni-ipc bench serving --quick --json serving.json", to=bench_app)

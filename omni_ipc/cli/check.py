@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console, RenderableType
+from rich.text import Text
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json, described
 from omni_ipc.records import Verdict
-from omni_ipc.report.output import Output, table
+from omni_ipc.report.junit import Case, write_junit
+from omni_ipc.report.output import Output, ShowProgress, table
+from omni_ipc.report.targets import require_file
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import sign
+from omni_ipc.report.violations import tell_violation
+
+if TYPE_CHECKING:
+    from omni_ipc.workflows.checking import CheckedModel
+
+_PAGE_WIDTH = 120  # columns of what goes into a file
 
 
 def check(
@@ -20,20 +33,72 @@ def check(
         typer.Argument(metavar="MODEL", help="A name or its front part: SplitMap, SplitMap/bug. Default: all."),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Runs of TLC at a time; each takes up to 1 GiB.")] = 2,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Tell each counterexample, also of models that must fail.")
+    ] = False,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")] = None,
     json: Json = None,
 ) -> int:
     """Check models with TLC against what the manifest expects of each."""
     from omni_ipc.workflows.checking import check_models
 
     out = Output(json)
-    with working("checking models") as show_progress:
-        checked = check_models(
-            models or (),
-            jobs=jobs,
-            progress=lambda model, done, total: show_progress(model.model if model else "starting TLC", done, total),
-        )
+    if junit is not None:
+        require_file(junit)
+    with working("starting TLC") as show_progress:
+        checked = check_models(models or (), jobs=jobs, explain=explain, progress=_Shown(show_progress))
     lines = [(sign(m.verdict), m.model, described(m.reason, f"within {m.bounds}")) for m in checked.models]
     out.say(table(("", "model", "what TLC found"), lines))
+    for model in checked.models:
+        out.say(*_told(model))
     expected = sum(model.verdict is Verdict.BOUNDED for model in checked.models)
-    out.say("", f"{expected} of {counted(len(lines), 'model')} as expected")
+    out.say("", _spent(checked.models), f"{expected} of {counted(len(lines), 'model')} as expected")
+    if junit is not None:
+        write_junit(junit, "omni-ipc check", map(_case, checked.models))
     return out.write("check", checked.verdict.exit_code, checked)
+
+
+class _Shown:
+    """Shows what goes on in a line of progress."""
+
+    def __init__(self, show: ShowProgress) -> None:
+        self._show = show
+        self._running: list[str] = []
+        self._done: tuple[int, int | None] = (0, None)
+
+    def begins(self, model: str) -> None:
+        self._running.append(model)
+        self._show_all()
+
+    def ends(self, model: str, done: int, total: int) -> None:
+        self._running.remove(model)
+        self._done = (done, total)
+        self._show_all()
+
+    def _show_all(self) -> None:
+        self._show(", ".join(self._running[-2:]), *self._done)
+
+
+def _spent(models: Sequence[CheckedModel]) -> str:
+    """Say what the runs of TLC took together, and the longest."""
+    longest = max(models, key=lambda model: model.seconds)
+    together = sum(model.seconds for model in models)
+    kept = sum(model.is_kept for model in models)
+    before = f"; {counted(kept, 'result')} kept from before" if kept else ""
+    return f"TLC ran for {together:.1f} s in all, for {longest.model} longest: {longest.seconds:.1f} s{before}"
+
+
+def _told(model: CheckedModel) -> list[RenderableType]:
+    """Tell the counterexample of a model, if it is to be told."""
+    if model.violation is None:
+        return ["", f"{model.model}: {model.note}"] if model.note else []
+    heading = Text.assemble(sign(model.verdict), " ", (model.model, "bold"), f": {model.reason}")
+    return ["", heading, tell_violation(model.violation)]
+
+
+def _case(model: CheckedModel) -> Case:
+    page = Console(file=io.StringIO(), width=_PAGE_WIDTH, color_system=None)
+    with page.capture() as captured:
+        page.print(*(Text(part) if isinstance(part, str) else part for part in _told(model)), sep="\n")
+    spec = model.model.partition("/")[0]
+    return Case(spec, model.model, model.verdict, model.reason, captured.get(), model.seconds)

@@ -1,22 +1,33 @@
-"""``omni-ipc replay``: code along a trace."""
+"""``omni-ipc replay``: code along a trace, or along the counterexample of a model."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from omni_ipc.cli.ending import working
-from omni_ipc.cli.options import Defect, Json, TraceFile, named, replay_command
+from omni_ipc.cli.options import Defect, Json, named, replay_command
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Origin, Trace, Verdict
 from omni_ipc.report.output import Output
-from omni_ipc.report.text import tell
-from omni_ipc.report.verdicts import verdict_lines
+from omni_ipc.report.plain import cut
+from omni_ipc.report.targets import require_folder
+from omni_ipc.report.text import counted, tell
+from omni_ipc.report.verdicts import sign, verdict_lines
 
 
 def replay(
-    trace: TraceFile,
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TRACE|MODEL",
+            help="A *.trace.json file; or a model that must fail, or its front part: SplitMap, SplitMap/bug.",
+        ),
+    ],
     defect: Defect = None,
     on: Annotated[str, typer.Option(help="controlled, threads or processes.")] = "controlled",
     device: Annotated[str, typer.Option(help="Where a worker process computes: cpu or cuda.")] = "cpu",
@@ -27,15 +38,27 @@ def replay(
         list[str] | None,
         typer.Option(metavar="OLD=NEW", help="A task that has another name now, for --tolerant. May be given again."),
     ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Of a model: where to save its counterexamples as traces.")
+    ] = None,
     json: Json = None,
 ) -> int:
-    """Run the code along a trace: the reference, unless a defect is put back."""
+    """Run the code along a trace: the reference, unless a defect is put back; along a model's counterexample: both."""
     from omni_ipc.device.api import open_device
     from omni_ipc.testbed import Mode
     from omni_ipc.testbed.explain import explain
-    from omni_ipc.workflows import replaying
+    from omni_ipc.workflows import countering, replaying
 
     out = Output(json)
+    if not trace.exists() and countering.names_model(str(trace)):
+        if defect or on != "controlled" or tolerant or renamed:
+            raise UsageError(
+                f"'{trace}' is a model: its counterexamples are tried with the defect and without, under control. "
+                f"For more, save them as traces: omni-ipc replay {trace} --save DIR."
+            )
+        return _replay_models(str(trace), save, out)
+    if save is not None:
+        raise UsageError(f"--save is for the counterexamples of a model, and '{trace}' is none. Leave it out.")
     names = dict(map(_pair, renamed or ()))
     with working(f"replaying {trace.name} on {on}"):
         given = Trace.load(trace)
@@ -49,6 +72,35 @@ def replay(
         read = explain(replayed.trace).trace.failure if replayed.trace else None
         out.say("", tell(read or replayed.failure))
     return out.write("replay", replayed.verdict.exit_code, replayed)
+
+
+def _replay_models(name: str, save: Path | None, out: Output) -> int:
+    """Try the counterexamples of models on the code with the defect, and on the reference."""
+    from omni_ipc.workflows.countering import counter_models
+
+    if save is not None:
+        require_folder(save)
+    with working("starting TLC") as show_progress:
+        countered = counter_models([name], progress=show_progress)
+    for each in countered:
+        scenario = f" on {each.scenario}" if each.scenario else ""
+        rounds = f", the last ones {each.rounds} times" if each.rounds else ""
+        reasons = [f"with {each.defect}: {each.with_defect}", f"reference: {each.reference}"]
+        out.say(
+            Text.assemble(sign(each.verdict), " ", (each.model, "bold"), f"{scenario}: {each.steps} steps{rounds}"),
+            *(Padding(Text(cut(reason)), (0, 0, 0, 2)) for reason in reasons),
+        )
+        if save is not None and each.trace is not None:
+            path = each.trace.save(save / f"{each.model.replace('/', '.')}.trace.json")
+            out.say(f"  {replay_command(each.trace, path)}")
+    good = sum(each.verdict is Verdict.HOLDS for each in countered)
+    lead = "leads" if len(countered) == 1 else "lead"
+    out.say(
+        "", f"{good} of {counted(len(countered), 'counterexample')} {lead} the defect astray, and not the reference"
+    )
+    found = {each.verdict for each in countered}
+    verdict = next((bad for bad in (Verdict.VIOLATED, Verdict.INCONCLUSIVE) if bad in found), Verdict.HOLDS)
+    return out.write("replay", verdict.exit_code, countered)
 
 
 def _pair(text: str) -> tuple[str, str]:

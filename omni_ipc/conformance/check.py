@@ -12,7 +12,7 @@ from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.configuration import Configuration
 from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
 from omni_ipc.conformance.result import Kind, Result
-from omni_ipc.conformance.tlc import run_model
+from omni_ipc.conformance.tlc import run_labelled, run_model
 from omni_ipc.conformance.toolchain import Toolchain
 
 _OUTCOMES = {
@@ -52,9 +52,13 @@ def check(
     *,
     toolchain: Toolchain,
     jobs: int = 2,
+    begins: Callable[[Model], object] | None = None,
     progress: Progress | None = None,
 ) -> list[CheckResult]:
     """Check models, ``jobs`` at a time, and compare with their expectations.
+
+    Args:
+        begins: called with each model when its run of TLC begins, by the thread that waits for it.
 
     Leaving early, by Ctrl-C or by an error, ends the runs of TLC that are under way, and no other begins.
 
@@ -67,7 +71,8 @@ def check(
     """
     with ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="tlc") as pool, Children() as children:
         runs = {
-            pool.submit(_check_one, model, manifest, toolchain, children): place for place, model in enumerate(models)
+            pool.submit(_check_one, model, manifest, toolchain, children, begins): place
+            for place, model in enumerate(models)
         }
         done = dict(_gather(runs, progress))
     return [done[place] for place in range(len(models))]
@@ -93,9 +98,19 @@ def _gather(runs: dict[Future[CheckResult], int], progress: Progress | None) -> 
         yield runs[run], run.result()
 
 
-def _check_one(model: Model, manifest: Manifest, toolchain: Toolchain, children: Children) -> CheckResult:
+def _check_one(
+    model: Model,
+    manifest: Manifest,
+    toolchain: Toolchain,
+    children: Children,
+    begins: Callable[[Model], object] | None,
+) -> CheckResult:
+    if begins is not None:
+        begins(model)
     spec = manifest.specs[model.spec]
-    result = run_model(model, manifest, toolchain=toolchain, children=children)
+    # Of a bug model the steps are asked for with their parameters: for words about it, and to try them on code.
+    run = run_labelled if model.role is Role.BUG else run_model
+    result = run(model, manifest, toolchain=toolchain, children=children)
     actions = [*spec.actions, *([spec.termination] if spec.termination else [])]
     status, reason = judge(model, actions, result)
     bounds = Configuration.load(manifest.folder / model.cfg).bounds
@@ -113,8 +128,10 @@ def _complaints(model: Model, spec_actions: Sequence[str], result: Result) -> It
     if model.distinct_states is not None and model.distinct_states != result.distinct:
         yield f"there are {result.distinct} distinct states, and {model.distinct_states} in the manifest."
     if model.role is Role.DESIGN:
-        if result.dead:
-            yield f"never taken: {', '.join(result.dead)}. Its guard is too strict, or the bounds are too small."
+        if dead := sorted({*result.dead} - {*model.leaves_out}):
+            yield f"never taken: {', '.join(dead)}. Its guard is too strict, or the bounds are too small."
+        if taken := sorted({*model.leaves_out} - {*result.dead}):
+            yield f"taken, though the manifest leaves them out here: {', '.join(taken)}."
         if differing := set(spec_actions) ^ set(result.actions):
             yield f"the manifest and Next differ in the actions {', '.join(sorted(differing))}."
 

@@ -36,23 +36,34 @@ def find_counterexample(model: Model, manifest: Manifest, *, toolchain: Toolchai
     return result
 
 
-def to_trace(result: Result, *, model: Model, scenario: str, tasks: Mapping[str, str]) -> Trace:
+def to_trace(
+    result: Result,
+    *,
+    model: Model,
+    scenario: str,
+    tasks: Mapping[str, str],
+    agents: Mapping[str, str] = {},
+    rounds: int = 1,
+) -> Trace:
     """Turn a counterexample into the steps of a scenario's tasks.
 
-    A lasso is walked once: the step that closes it comes last, and leads to the state that it began with.
+    The step that closes a lasso comes last in each round, and leads to the state that the loop began with.
 
     Args:
         result: of a labelled run.
         tasks: actor -> the name of the task that plays it, with parameters in braces:
-            ``{"Pump": "pump", "Consumer": "consumer {output}"}``.
+            ``{"Pump": "pump", "Consumer": "consumer {output}"}``. A region as key goes before its actor.
+        agents: action that is a fault, or the passing of time -> the name of its agent, with parameters in braces.
+        rounds: how often a lasso is walked.
 
     Raises:
         UsageError: an action has no actor in ``tasks``, or a parameter that no field of a region can hold.
     """
     if not result.trace:
         raise UsageError(f"{model.name}: {result.summary}. There is no counterexample to make a trace of.")
-    initial, *rest = result.trace
-    states = [*rest, *([result.closing] if result.closing else [])]
+    initial, *states = result.trace
+    if result.closing is not None and result.loop is not None:
+        states += [result.closing, *[*states[result.loop :], result.closing] * (rounds - 1)]
     return Trace(
         version=TRACE_VERSION,
         scenario=scenario,
@@ -61,7 +72,7 @@ def to_trace(result: Result, *, model: Model, scenario: str, tasks: Mapping[str,
         model=model.name,
         claim=result.name,
         initial=state_to_itf(initial.variables),
-        steps=tuple(_step(state, tasks) for state in states),
+        steps=tuple(_step(state, tasks, agents) for state in states),
     )
 
 
@@ -77,6 +88,11 @@ def region(action: str) -> str:
     return f"{found[1]}.{found[2]}"
 
 
+def player(region: str, tasks: Mapping[str, str]) -> str | None:
+    """The task that plays a region, with parameters in braces: that of the region itself, else that of its actor."""
+    return tasks.get(region, tasks.get(region.partition(".")[0]))
+
+
 def save_itf(result: Result, path: Path, *, model: Model) -> Path:
     """Write a counterexample as ITF JSON, wholly or not at all.
 
@@ -87,16 +103,17 @@ def save_itf(result: Result, path: Path, *, model: Model) -> Path:
     return write_atomically(path, msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")
 
 
-def _step(state: State, tasks: Mapping[str, str]) -> Step:
+def _step(state: State, tasks: Mapping[str, str], agents: Mapping[str, str]) -> Step:
     name = region(state.action or "")
-    actor = name.partition(".")[0]
-    if actor not in tasks:
-        raise UsageError(f"No task plays the actor '{actor}' of {state}. Add it to the scenario's tasks.")
     fields = {parameter: _field(state, value) for parameter, value in state.params.items()}
+    pattern = agents.get(state.action or "", player(name, tasks))
+    if pattern is None:
+        actor = name.partition(".")[0]
+        raise UsageError(f"No task plays the actor '{actor}' of {state}. Add it to the scenario's tasks.")
     try:
-        task = tasks[actor].format_map(fields)
+        task = pattern.format_map(fields)
     except KeyError as error:
-        raise UsageError(f"The task '{tasks[actor]}' wants {error}, which {state} does not have.") from None
+        raise UsageError(f"The task '{pattern}' wants {error}, which {state} does not have.") from None
     return Step(task=task, action=name, fields=fields, state=state_to_itf(state.variables))
 
 

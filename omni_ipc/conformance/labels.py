@@ -29,11 +29,6 @@ class Instance(msgspec.Struct, frozen=True):
     action: str
     params: dict[str, Value]
 
-    @property
-    def definition(self) -> str:
-        arguments = f"({', '.join(map(show, self.params.values()))})" if self.params else ""
-        return f"{self.label} == /\\ {self.action}{arguments}"
-
 
 def instances(model: Model, spec: Spec, configuration: Configuration) -> tuple[Instance, ...]:
     """Every instance of every action of a spec, in the bounds of a cfg.
@@ -50,13 +45,16 @@ def instances(model: Model, spec: Spec, configuration: Configuration) -> tuple[I
     )
 
 
-def labelled_module(name: str, model: Model, spec: Spec, known: tuple[Instance, ...]) -> str:
+def labelled_module(
+    name: str, model: Model, spec: Spec, configuration: Configuration, known: tuple[Instance, ...]
+) -> str:
     """The text of a module that extends the model's and defines its labelled next-state relation."""
     disjuncts = [instance.label for instance in known] + ([spec.termination] if spec.termination else [])
     lines = [
         f"---- MODULE {name} ----",
         f"EXTENDS {model.module}",
-        *(instance.definition for instance in known),
+        *(f"CONSTANT {name}" for name in configuration.undeclared),
+        *(_definition(instance, configuration) for instance in known),
         f"{_NEXT} ==",
         *(f"    \\/ {disjunct}" for disjunct in disjuncts),
         "====",
@@ -66,7 +64,8 @@ def labelled_module(name: str, model: Model, spec: Spec, known: tuple[Instance, 
 
 def labelled_configuration(configuration: Configuration) -> str:
     """The text of the cfg with ``Next`` replaced; everything defined by it, ``Spec`` and fairness, stays."""
-    return f"{configuration.text}\nCONSTANT Next <- {_NEXT}\n"
+    model_values = "".join(f"CONSTANT {name} = {name}\n" for name in configuration.undeclared)
+    return f"{configuration.text}\nCONSTANT Next <- {_NEXT}\n{model_values}"
 
 
 def restore(result: Result, known: tuple[Instance, ...]) -> Result:
@@ -82,6 +81,11 @@ def restore(result: Result, known: tuple[Instance, ...]) -> Result:
         trace=tuple(_restored(state, by_label) for state in result.trace),
         closing=_restored(result.closing, by_label) if result.closing else None,
     )
+
+
+def _definition(instance: Instance, configuration: Configuration) -> str:
+    arguments = f"({', '.join(map(configuration.literal, instance.params.values()))})" if instance.params else ""
+    return f"{instance.label} == /\\ {instance.action}{arguments}"
 
 
 def _restored(state: State, by_label: Mapping[str, Instance]) -> State:

@@ -8,6 +8,7 @@
     SplitMap/bug/late_split_map        must fail, on the property that the manifest names
     SplitMap/bug/late_split_map/live   must fail too, for another reason
     SplitMap/reach/early               must fail: the interesting state is reachable
+    SplitMap/graph                     must hold, in the bounds of the code that is walked along each of its steps
 
 Any front part selects: ``SplitMap`` all of the spec, ``SplitMap/bug`` its defects.
 """
@@ -35,6 +36,7 @@ class Role(enum.StrEnum):
     REFINE = "refine"
     BUG = "bug"
     REACH = "reach"
+    GRAPH = "graph"
 
 
 class Outcome(enum.StrEnum):
@@ -59,6 +61,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: str  # one sentence
     actions: dict[str, dict[str, str]]  # action -> parameter -> the constant of the cfg that it ranges over
     termination: str | None = None  # the self-step of a finished system
+    choices: tuple[str, ...] = ()  # actions with parameters that the code chooses, by what the model does not know
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -74,6 +77,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     distinct_states: int | None = None
     defect: str | None = None
     flags: tuple[str, ...] = ()  # further ones for TLC
+    leaves_out: tuple[str, ...] = ()  # actions that no step of a design takes in these bounds, but in those of another
     budget_s: float = 60.0
     note: str = ""
 
@@ -86,7 +90,9 @@ class Manifest(msgspec.Struct, frozen=True):
     models: tuple[Model, ...]
 
     def select(self, names: Iterable[str] = ()) -> tuple[Model, ...]:
-        """The models whose names are, or begin with, one of ``names``, in the order of the manifest; without names all.
+        """The models whose names are, or begin with, one of ``names``, in the order of the manifest.
+
+        Without names all but those that are there for their state graphs, which repeat a design in other bounds.
 
         Raises:
             UnknownName: a name selects nothing.
@@ -95,15 +101,28 @@ class Manifest(msgspec.Struct, frozen=True):
         for name in wanted:
             if not any(_begins(model.name, name) for model in self.models):
                 raise UnknownName("model", name, {*self.specs, *(model.name for model in self.models)})
-        return tuple(m for m in self.models if not wanted or any(_begins(m.name, name) for name in wanted))
+        if not wanted:
+            return tuple(model for model in self.models if model.role is not Role.GRAPH)
+        return tuple(model for model in self.models if any(_begins(model.name, name) for name in wanted))
+
+    def graph_model(self, spec: str) -> Model:
+        """The model whose state graph code is walked along.
+
+        Raises:
+            UnknownName: there is no such spec, or none of its models is for that.
+        """
+        graphs = {model.spec: model for model in self.models if model.role is Role.GRAPH}
+        if spec not in graphs:
+            raise UnknownName("model with a state graph", spec, graphs)
+        return graphs[spec]
 
     def counterexample_model(self, defect: str) -> Model:
-        """The model whose safety failure shows a defect.
+        """The model whose safety failure shows a defect; the first of the manifest, and so the smallest.
 
         Raises:
             UnknownName: no model has this defect.
         """
-        showing = {m.defect: m for m in self.models if m.defect and m.result is Outcome.SAFETY}
+        showing = {m.defect: m for m in reversed(self.models) if m.defect and m.result is Outcome.SAFETY}
         if defect not in showing:
             raise UnknownName("defect", defect, filter(None, showing))
         return showing[defect]
@@ -119,9 +138,8 @@ def find_folder() -> Path:
     Raises:
         UsageError: there is no manifest there.
     """
-    package = Path(omni_ipc.__file__).parent
     named = os.environ.get(_ENVIRONMENT)
-    folders = [Path(named)] if named else [package / "spec", package.parent / "spec"]
+    folders = [Path(named)] if named else installed_folders()
     for folder in folders:
         if (folder / "manifest.json").is_file():
             return folder.absolute()
@@ -129,6 +147,12 @@ def find_folder() -> Path:
         f"There is no manifest.json in {' or '.join(map(repr, map(str, folders)))}. "
         f"Let {_ENVIRONMENT} name a folder that has one, or install omni-ipc again."
     )
+
+
+def installed_folders() -> list[Path]:
+    """Where the specs of this project may lie: in the package, or beside it in a checkout."""
+    package = Path(omni_ipc.__file__).parent
+    return [package / "spec", package.parent / "spec"]
 
 
 def load(folder: Path | None = None) -> Manifest:
@@ -171,6 +195,10 @@ def _complaints(manifest: Manifest) -> Iterable[str]:
         if (model.result in (Outcome.SAFETY, Outcome.LIVENESS)) != (model.expect.name is not None):
             yield f"{model.name} must name what fails if, and only if, a property fails."
         seen.add(model.name)
+    for spec in manifest.specs:
+        designs = [{*model.leaves_out} for model in manifest.models if (model.spec, model.role) == (spec, Role.DESIGN)]
+        if designs and (left := sorted(set.intersection(*designs))):
+            yield f"every design of {spec} leaves out {', '.join(left)}."
 
 
 def _begins(name: str, front: str) -> bool:

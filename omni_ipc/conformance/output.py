@@ -39,8 +39,8 @@ _ERRORS = (1, 2)  # severities: an error of the spec, of TLC itself
 
 _FRAME = re.compile(r"@!@!@(?:STARTMSG (?P<start>\d+):(?P<severity>\d+)|ENDMSG \d+) @!@!@")
 _COUNTS = re.compile(r"([\d,]+) states generated.*?, ([\d,]+) distinct states found")
-_TAKEN = re.compile(r"<(\S+) .*>: ([\d,]+):([\d,]+)")
-_LABEL = re.compile(r"(\d+): (?:Back to state: )?<(Initial predicate|\S+)")
+_TAKEN = re.compile(r"<([^\s(>]+).*>: ([\d,]+):([\d,]+)")
+_LABEL = re.compile(r"(\d+): (?:Back to state: )?<([^\s(>]+)")  # a newer TLC adds the arguments
 _VARIABLE = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
 _NAMED = re.compile(r"(?:Invariant|Action property|Property|Assumption) (.+?) is (?:violated|false)")
 _SYNTAX_ERRORS = (
@@ -176,7 +176,7 @@ def _behaviour(said: Sequence[Message]) -> tuple[tuple[State, ...], int | None, 
         head, _, body = text.partition("\n")
         found = _LABEL.match(head)
         if code == _STATE and found:
-            trace.append(State(None if found[2] == "Initial predicate" else found[2], dict(_variables(body))))
+            trace.append(State(found[2] if trace else None, dict(_variables(body))))
         elif code == _VIOLATED_INITIALLY:
             trace.append(State(None, dict(_variables(body))))
         elif code == _STUTTERING:
@@ -187,11 +187,18 @@ def _behaviour(said: Sequence[Message]) -> tuple[tuple[State, ...], int | None, 
     return tuple(trace), None, None
 
 
-def _variables(body: str) -> Iterator[tuple[str, Value]]:
-    """Each ``/\\ name = value`` begins a line; its value may go on over several."""
+def assignments(body: str) -> Iterator[tuple[str, str]]:
+    """Split a state into variables and the texts of their values.
+
+    Each ``/\\ name = value`` begins a line; its value may go on over several.
+    """
     starts = list(_VARIABLE.finditer(body))
     for start, after in zip(starts, [*starts[1:], None], strict=True):
-        yield start[1], parse(body[start.end() : after.start() if after else len(body)])
+        yield start[1], body[start.end() : after.start() if after else len(body)]
+
+
+def _variables(body: str) -> Iterator[tuple[str, Value]]:
+    return ((name, parse(text)) for name, text in assignments(body))
 
 
 def _number(text: str) -> int:

@@ -1,14 +1,14 @@
 """Driving code along the trace of a model.
 
-A workflow hands in something that can be driven: the tasks of a scenario under a controlled runtime, threads, or real
-processes. The code takes finer steps than the model; steps that the model does not speak of are *internal*, and are
-taken whenever the trace has to wait for them.
+A workflow hands in something that can be driven: the tasks of a scenario under a controlled runtime. The code takes
+finer steps than the model; steps that the model does not speak of are *internal*, and are taken at once, as long as
+there are any: the states of the model are those in between. Time passes only where the trace has to wait for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -46,6 +46,9 @@ class Driven(Protocol):
 
     def take(self, task: str) -> None:
         """Perform the task's next operation and go on to the one after it."""
+
+    def pass_time(self) -> bool:
+        """Let the next deadline come, if there is one, and nobody can go on before it."""
 
     def state(self) -> Mapping[str, object]:
         """The state of the code as variables of the model; those that it leaves out are not compared."""
@@ -90,11 +93,17 @@ class Followed(msgspec.Struct, frozen=True):
     refusal: Refusal | None = None
     departure: Departure | None = None
     failure: Failure | None = None
+    rests: bool = False  # behind the last step, nobody could do anything that the model speaks of
+
+    @property
+    def went_along(self) -> bool:
+        """The code took every step, and showed every state."""
+        return self.refusal is None and self.departure is None
 
     @property
     def reproduced(self) -> bool:
         """The code took every step, showed every state, and failed."""
-        return self.refusal is None and self.departure is None and self.failure is not None
+        return self.went_along and self.failure is not None
 
     @property
     def way(self) -> str:
@@ -109,28 +118,50 @@ class Followed(msgspec.Struct, frozen=True):
         return f"All {self.steps} steps ran, with the state of the model after each."
 
 
-def follow(trace: Trace, driven: Driven, *, actions: Collection[str], internal_steps: int = 1000) -> Followed:
+def follow(
+    trace: Trace,
+    driven: Driven,
+    *,
+    actions: Collection[str],
+    agents: Collection[str] = (),
+    internal_steps: int = 1000,
+) -> Followed:
     """Drive code along a trace, then let it run to its end.
 
     Args:
         actions: the regions that the model speaks of; every other operation is internal.
-        internal_steps: how many internal operations may pass before one step of the trace.
+        agents: of faults that the model speaks of: whatever one of them does next is its step.
+        internal_steps: how many internal operations may pass on end.
     """
+    spoken = _Spoken(frozenset(actions), frozenset(agents))
     places: list[str] = []
     refusal = departure = None
     for number, step in enumerate(trace.steps, start=1):
         try:
-            where = _reach(step, driven, frozenset(actions), internal_steps).where or "an unknown line"
+            where = _reach(step, driven, spoken, internal_steps).where or "an unknown line"
         except _Refused as refused:
             refusal = Refusal(number, step, refused.why, refused.where)
             break
         driven.take(step.task)
+        _settle(driven, spoken, internal_steps)
         places.append(where)
         if departure is None and (differences := tuple(_differences(step, driven.state()))):
             departure = Departure(number, where, differences)
-    return Followed(
-        steps=len(places), places=tuple(places), refusal=refusal, departure=departure, failure=driven.finish()
-    )
+    rests = not any(offer.enabled and spoken.holds(offer) for offer in driven.offers())
+    return Followed(len(places), tuple(places), refusal, departure, rests=rests, failure=driven.finish())
+
+
+class _Spoken(NamedTuple):
+    """What a model speaks of."""
+
+    actions: frozenset[str]
+    agents: frozenset[str]
+
+    def holds(self, offer: Offer) -> bool:
+        return offer.action in self.actions or offer.task in self.agents
+
+    def fits(self, step: Step, offer: Offer) -> bool:
+        return offer.task in self.agents or step.fits(offer.action, offer.fields)
 
 
 class _Refused(Exception):
@@ -140,20 +171,27 @@ class _Refused(Exception):
         self.where = where
 
 
-def _reach(step: Step, driven: Driven, actions: Collection[str], internal_steps: int) -> Offer:
-    """Take internal operations, of the wanted task first, until the step is offered."""
-    for _ in range(internal_steps):
-        offers = sorted(driven.offers(), key=lambda offer: offer.task != step.task)
-        wanted = offers[0] if offers and offers[0].task == step.task else None
-        matches = wanted is not None and step.fits(wanted.action, wanted.fields)
+def _reach(step: Step, driven: Driven, spoken: _Spoken, internal_steps: int) -> Offer:
+    """Let the code come to rest, and time pass, until the step is offered."""
+    while _settle(driven, spoken, internal_steps):
+        wanted = next((offer for offer in driven.offers() if offer.task == step.task), None)
+        matches = wanted is not None and spoken.fits(step, wanted)
         if wanted is not None and matches and wanted.enabled:
             return wanted
-        internal = next((offer for offer in offers if offer.enabled and offer.action not in actions), None)
-        elsewhere = wanted is not None and wanted.action in actions and not matches
-        if internal is None or elsewhere:
+        elsewhere = wanted is not None and spoken.holds(wanted) and not matches
+        if elsewhere or not driven.pass_time():
             raise _Refused(_reason(wanted, step), wanted.where if wanted else None)
-        driven.take(internal.task)
     raise _Refused(f"it did not come within {internal_steps} operations that the model does not speak of", None)
+
+
+def _settle(driven: Driven, spoken: _Spoken, internal_steps: int) -> bool:
+    """Take internal operations until there are none; tell whether they have come to an end."""
+    for _ in range(internal_steps):
+        internal = next((offer for offer in driven.offers() if offer.enabled and not spoken.holds(offer)), None)
+        if internal is None:
+            return True
+        driven.take(internal.task)
+    return False
 
 
 def _reason(offer: Offer | None, step: Step) -> str:

@@ -68,6 +68,7 @@ class Result(msgspec.Struct, frozen=True):
     loop: int | None = None  # the index in `trace` of the state that a lasso returns to
     closing: State | None = None  # the step that returns there; None: stuttering
     seconds: float = 0.0
+    is_kept: bool = False  # TLC has found it some time ago
 
     @property
     def depth(self) -> int | None:

@@ -1,15 +1,7 @@
-"""Running TLC on a model: privately, boundedly, and without a trace on the disk.
-
-A run has a directory of its own for module, cfg, temporary files and states, which goes with it: two runs at once do
-not meet, and nothing appears beside the specs. If this process is killed, TLC ends with it, and the next run removes
-the directory.
-"""
+"""Running TLC on a model, and what its ending means."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import time
 from pathlib import Path
 
 import msgspec
@@ -17,17 +9,16 @@ import msgspec
 from omni_ipc.conformance import labels
 from omni_ipc.conformance.children import Children, Ended
 from omni_ipc.conformance.configuration import Configuration
+from omni_ipc.conformance.java import JavaRun, run_java
 from omni_ipc.conformance.manifest import Manifest, Model
 from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.result import Kind, Place, Result
-from omni_ipc.conformance.scratch import scratch_folder
 from omni_ipc.conformance.toolchain import Toolchain
-from omni_ipc.errors import EnvironmentMissing, UsageError
+from omni_ipc.errors import UsageError
 
-# One worker and fixed seeds: the same run each time. Most of a run is starting up, so the quick compiler is enough.
-_JVM = ("-Xmx1g", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
-_TLC = ("-fp", "0", "-seed", "1", "-workers", "1", "-coverage", "1", "-tool")
-_JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+# One worker and fixed seeds: the same run each time.
+_TLC = ("-metadir", "states", "-fp", "0", "-seed", "1", "-workers", "1", "-coverage", "1", "-tool")
+_DUMP = ("-dump", "dot,actionlabels", "graph.dot")
 _LABELLED = "Labelled"
 
 
@@ -42,7 +33,7 @@ def run_model(model: Model, manifest: Manifest, *, toolchain: Toolchain, childre
         EnvironmentMissing: Java cannot be started, or there is no temporary folder.
     """
     configuration = Configuration.load(manifest.folder / model.cfg)
-    files = {f"{model.module}.tla": _module_text(model, manifest), "Model.cfg": configuration.text}
+    files = {f"{model.module}.tla": module_text(model, manifest), "Model.cfg": configuration.text}
     return _run(model, manifest, model.module, configuration, files, toolchain, children)
 
 
@@ -53,13 +44,39 @@ def run_labelled(model: Model, manifest: Manifest, *, toolchain: Toolchain, chil
         As `run_model`.
     """
     configuration = Configuration.load(manifest.folder / model.cfg)
+    known = labels.instances(model, manifest.specs[model.spec], configuration)
+    files = _labelled_files(model, manifest, configuration)
+    return labels.restore(_run(model, manifest, _LABELLED, configuration, files, toolchain, children), known)
+
+
+def run_dump(
+    model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children, flags: tuple[str, ...] = ()
+) -> tuple[Result, str]:
+    """Check a model, and dump its state graph; its steps are labelled with the operators of `labels.instances`.
+
+    Args:
+        flags: further ones for TLC; the last of a kind counts.
+
+    Returns:
+        What TLC found, as `run_model`; the dump, in the language of graphviz.
+
+    Raises:
+        As `run_model`.
+    """
+    configuration = Configuration.load(manifest.folder / model.cfg)
+    files = _labelled_files(model, manifest, configuration)
+    run = _start(model, manifest, _LABELLED, files, toolchain, children, (*_DUMP, *flags))
+    result = _parsed(run)
+    return _settled(result, run.ended, model, manifest, configuration), run.files.get(_DUMP[-1], "")
+
+
+def _labelled_files(model: Model, manifest: Manifest, configuration: Configuration) -> dict[str, str]:
     spec = manifest.specs[model.spec]
     known = labels.instances(model, spec, configuration)
-    files = {
-        f"{_LABELLED}.tla": labels.labelled_module(_LABELLED, model, spec, known),
+    return {
+        f"{_LABELLED}.tla": labels.labelled_module(_LABELLED, model, spec, configuration, known),
         "Model.cfg": labels.labelled_configuration(configuration),
     }
-    return labels.restore(_run(model, manifest, _LABELLED, configuration, files, toolchain, children), known)
 
 
 def _run(
@@ -71,48 +88,35 @@ def _run(
     toolchain: Toolchain,
     children: Children,
 ) -> Result:
-    with contextlib.ExitStack() as resources:
-        try:
-            folder = resources.enter_context(scratch_folder())
-            for name, text in files.items():
-                (folder / name).write_text(text)
-        except OSError as error:
-            raise EnvironmentMissing(
-                f"TLC needs a temporary folder: {error.strerror}.", "Name one with room: TMPDIR=DIR omni-ipc ..."
-            ) from None
-        command = _command(toolchain, manifest, folder, (*model.flags, "-config", "Model.cfg", module))
-        started = time.monotonic()
-        try:
-            ended = children.run(command, cwd=folder, env=_environment(), timeout_s=model.budget_s)
-        except OSError as error:
-            raise EnvironmentMissing(
-                f"Java at '{toolchain.java}' cannot be started: {error.strerror}.", "Correct JAVA_HOME."
-            ) from None
-        result = parse_output(ended.output, seconds=time.monotonic() - started)
-    return _settled(result, ended, model, manifest, configuration)
+    run = _start(model, manifest, module, files, toolchain, children)
+    result = _parsed(run)
+    return _settled(result, run.ended, model, manifest, configuration)
 
 
-def _command(toolchain: Toolchain, manifest: Manifest, folder: Path, arguments: tuple[str, ...]) -> list[str]:
-    temporary = folder / "tmp"
-    temporary.mkdir()
-    return [
-        str(toolchain.java),
-        *_JVM,
-        f"-Djava.io.tmpdir={temporary}",
-        f"-DTLA-Library={os.pathsep.join(map(str, manifest.library()))}",
-        "-cp",
-        str(toolchain.jar),
+def _parsed(run: JavaRun) -> Result:
+    result = parse_output(run.ended.output, seconds=run.seconds)
+    return msgspec.structs.replace(result, is_kept=run.is_kept)
+
+
+def _start(
+    model: Model,
+    manifest: Manifest,
+    module: str,
+    files: dict[str, str],
+    toolchain: Toolchain,
+    children: Children,
+    flags: tuple[str, ...] = (),
+) -> JavaRun:
+    return run_java(
         "tlc2.TLC",
-        "-metadir",
-        str(folder / "states"),
-        *_TLC,
-        *arguments,
-    ]
-
-
-def _environment() -> dict[str, str]:
-    """Without the variables by which a JVM takes options that we did not give."""
-    return {name: value for name, value in os.environ.items() if name not in _JVM_VARIABLES}
+        (*_TLC, *model.flags, *flags, "-config", "Model.cfg", module),
+        files,
+        library=manifest.library(),
+        toolchain=toolchain,
+        children=children,
+        budget_s=model.budget_s,
+        keep=_DUMP[-1:],
+    )
 
 
 def _settled(result: Result, ended: Ended, model: Model, manifest: Manifest, configuration: Configuration) -> Result:
@@ -157,7 +161,12 @@ def _located(place: Place | None, manifest: Manifest) -> str:
     return f"{file}:{place.line}: " if place.line else f"{file}: "
 
 
-def _module_text(model: Model, manifest: Manifest) -> str:
+def module_text(model: Model, manifest: Manifest) -> str:
+    """Read the module that a model is in.
+
+    Raises:
+        UsageError: there is none.
+    """
     for folder in manifest.library():
         if (file := folder / f"{model.module}.tla").is_file():
             return file.read_text()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from omni_ipc.errors import FormatError
-from omni_ipc.values import ESCAPES, Value, function
+from omni_ipc.values import ESCAPES, FrozenMap, Value, function, show
 
 _TOKEN = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|(-?\d+)|([A-Za-z_]\w*)|(<<|>>|\|->|:>|@@|\.\.|[{}\[\](),]))')
 _WORDS = {"TRUE": True, "FALSE": False}
@@ -22,6 +22,38 @@ def parse(text: str) -> Value:
     value = parser.value()
     parser.end()
     return value
+
+
+def parse_printed(text: str, tag: str) -> Iterator[tuple[Value, ...]]:
+    """Find the tuples that a model has printed, whose first item is the string ``tag``, among whatever else is there.
+
+    Raises:
+        FormatError: something that begins so is no value.
+    """
+    begin = re.compile(rf'<<\s*"{re.escape(tag)}"')
+    parser = _Parser(text)
+    while parser.skip_to(begin):
+        value = parser.value()
+        assert isinstance(value, tuple), "a value that begins with << is a tuple"
+        yield value
+
+
+def literal(value: Value, model_values: Collection[str]) -> str:
+    """Write a value as an expression of a module that extends TLC, in which ``model_values`` are constants."""
+
+    def write(value: Value) -> str:
+        match value:
+            case str() if value in model_values:
+                return value
+            case tuple():
+                return f"<<{', '.join(map(write, value))}>>"
+            case frozenset():
+                return f"{{{', '.join(sorted(map(write, value)))}}}"
+            case FrozenMap() if value:
+                return f"({' @@ '.join(sorted(f'{write(key)} :> {write(item)}' for key, item in value.items()))})"
+        return show(value)
+
+    return write(value)
 
 
 class _Parser:
@@ -54,6 +86,12 @@ class _Parser:
     def end(self) -> None:
         if self._text[self._at :].strip():
             raise self._error(self._at, "nothing more")
+
+    def skip_to(self, pattern: re.Pattern[str]) -> bool:
+        """Go on to where a pattern is found next, and tell whether it is."""
+        found = pattern.search(self._text, self._at)
+        self._at = found.start() if found else len(self._text)
+        return found is not None
 
     def _items(self, closing: str) -> Iterator[Value]:
         if self._take(closing):

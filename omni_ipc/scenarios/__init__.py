@@ -8,23 +8,33 @@ from typing import Protocol
 
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.scenarios import (
+    abandoned_stream,
     admission,
+    admitting,
+    async_output,
     cancelling,
     closing,
     device_copy,
     drain,
+    drain_before_sleep,
     dual_writer_ring,
     future_orphan,
     late_answer,
     leaving,
     long_render,
     overflow,
+    pump_survival,
+    reused_request_id,
+    shutdown_salvage,
     split_map,
+    timeout_order,
 )
 from omni_ipc.scenarios.defects import DEFECTS, Defect
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.world import Launch, OutputsLost, PendingStep
+from omni_ipc.scenarios.world import END, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
+from omni_ipc.testbed.faults import Kill
+from omni_ipc.testbed.faults.kernel import Fault
 
 __all__ = [
     "DEFECTS",
@@ -66,9 +76,13 @@ class Scenario:
 
     Args:
         model: the spec that it implements at its grain, if there is one.
-        tasks: actor in the model -> name of its task here; braces hold a parameter of the action.
+        tasks: actor in the model -> name of its task here; braces hold a parameter of the action. A region as key goes
+            before its actor: "Engine.Abort".
         steps: the (task, action) pairs that the model speaks of; what else a task does is none of its business.
         transparent: regions that are not steps of this model but hold some.
+        faults: what may go wrong where the model says so.
+        agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
+            "kill(worker)", "time".
     """
 
     name: str
@@ -77,6 +91,11 @@ class Scenario:
     tasks: Mapping[str, str] = dataclasses.field(default_factory=dict)
     steps: frozenset[tuple[str, str]] = frozenset()
     transparent: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    agents: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transparent", (*self.transparent, END))
 
     def require_model(self) -> str:
         """Name the model, for what goes by its steps.
@@ -103,7 +122,7 @@ class Scenario:
         known = DEFECTS.get(defect)
         if known is None:
             raise UnknownName("defect", defect, DEFECTS)
-        if known.scenario != self.name:
+        if self.name not in (known.scenario, *known.also):
             raise UsageError(
                 f"The defect '{defect}' does not show in the scenario '{self.name}'. "
                 f"Use its own: omni-ipc explore {known.scenario} --defect {defect}."
@@ -123,6 +142,25 @@ def find(name: str) -> Scenario:
 
 
 _PATH = {"Worker": "worker.output", "Pump": "pump", "Dispatcher": "dispatcher", "Consumer": "consumer {output}"}
+
+_CLIENTS = {
+    "Engine": "client {number}",
+    "Dispatcher": "dispatcher",
+    "Pump": "pump",
+    "Consumer": "client {number}",
+    "Stream": "client {number}",
+}
+
+
+_ENGINE = {("dispatcher", "Dispatcher.Take"), ("dispatcher", "Dispatcher.Settle"), ("pump", "Pump.Deliver")}
+
+
+def _clients(*regions: str) -> set[tuple[str, str]]:
+    """Steps of two clients."""
+    return {(f"client {number}", region) for number in (1, 2) for region in regions}
+
+
+_REQUEST_PATH = _ENGINE | _clients("Engine.Admit", "Consumer.Wait", "Stream.Deliver", "Stream.End")
 
 SCENARIOS: Mapping[str, Scenario] = {
     scenario.name: scenario
@@ -176,6 +214,24 @@ SCENARIOS: Mapping[str, Scenario] = {
             transparent=("Worker.Reply", "Worker.Announce", "Worker.Close"),
         ),
         Scenario(name="drain", world=drain.DrainWorld),
+        Scenario(
+            name="drain_before_sleep",
+            model="DrainBeforeSleep",
+            world=drain_before_sleep.DrainBeforeSleepWorld,
+            tasks={
+                "Worker": "worker.output",
+                "Worker.HandOver": "worker.main",
+                "Worker.Drain": "worker.main",
+                "Pipeline": "worker.main",
+                "Device": "worker.output",
+            },
+            steps=frozenset(
+                {
+                    *(("worker.main", action) for action in ("Worker.HandOver", "Worker.Drain", "Pipeline.Free")),
+                    *(("worker.output", action) for action in ("Device.Copy", "Worker.Announce", "Worker.Settle")),
+                }
+            ),
+        ),
         Scenario(name="device_copy", world=device_copy.DeviceCopyWorld),
         Scenario(name="disconnect", world=leaving.DisconnectWorld),
         Scenario(name="several_outputs", world=leaving.SeveralOutputsWorld),
@@ -184,8 +240,113 @@ SCENARIOS: Mapping[str, Scenario] = {
         Scenario(name="salvage", world=admission.SalvageWorld),
         Scenario(name="admission", world=admission.AdmissionWorld),
         Scenario(name="long_render", world=long_render.LongRenderWorld),
+        Scenario(
+            name="timeout_order",
+            model="TimeoutOrder",
+            world=timeout_order.TimeoutOrderWorld,
+            tasks={
+                "Operator": "operator {seconds}",
+                "Worker": "worker.output",
+                "Worker.HandOver": "worker.main",
+                "Worker.Drain": "worker.main",
+                "Pipeline": "worker.main",
+                "Device": "worker.output",
+                "Consumer": "consumer {output}",
+            },
+            steps=frozenset(
+                {
+                    *((f"operator {seconds}", "Operator.Set") for seconds in timeout_order.SETTINGS_S),
+                    *(("worker.main", action) for action in ("Worker.HandOver", "Worker.Drain", "Pipeline.Free")),
+                    *(("worker.output", action) for action in ("Device.Copy", "Worker.Announce", "Worker.Settle")),
+                    *((f"consumer {output}", "Consumer.Wait") for output in timeout_order.TAKES_S),
+                    *((f"consumer {output}", "Consumer.Drop") for output in timeout_order.TAKES_S),
+                }
+            ),
+        ),
         Scenario(name="cancelling", world=cancelling.CancellingWorld),
-        Scenario(name="late_answer", world=late_answer.LateAnswerWorld),
+        Scenario(
+            name="pump_survival",
+            model="PumpSurvival",
+            world=pump_survival.PumpSurvivalWorld,
+            tasks={**_PATH, "Executor": "pump", "Fault": "fault"},
+            steps=frozenset(
+                {
+                    ("worker.output", "Worker.Announce"),
+                    ("fault", "Fault.BreakLane"),
+                    *(("pump", action) for action in ("Pump.Unpack", "Pump.Deliver", "Executor.Close")),
+                    *((f"consumer {output}", "Consumer.Wait") for output in pump_survival.OUTPUTS),
+                    *((f"consumer {output}", "Consumer.Cancel") for output in pump_survival.LEAVING),
+                    *((f"consumer {output}", "Consumer.Drop") for output in pump_survival.LEAVING),
+                }
+            ),
+        ),
+        Scenario(
+            name="late_answer",
+            model="StaleReply",
+            world=late_answer.LateAnswerWorld,
+            tasks={"Dispatcher": "dispatcher", "Worker": "worker.main", "Pump": "pump"},
+            steps=frozenset(
+                {
+                    *(("dispatcher", f"Dispatcher.{verb}") for verb in ("Call", "Send", "Wake", "Abandon")),
+                    ("worker.main", "Worker.Reply"),
+                    ("pump", "Pump.Reply"),
+                }
+            ),
+        ),
         Scenario(name="closing", world=closing.ClosingWorld),
+        Scenario(
+            name="async_output",
+            model="AsyncOutput",
+            world=async_output.AsyncOutputWorld,
+            tasks=async_output.TASKS,
+            steps=async_output.STEPS,
+            faults=(Kill("worker"),),
+            agents={"FaultKill": "kill(worker)"},
+        ),
+        Scenario(
+            name="abandoned_stream",
+            model="AbandonedStream",
+            world=abandoned_stream.AbandonedStreamWorld,
+            tasks={**_CLIENTS, "Engine.Abort": "abort", "Engine.Statistics": "monitor"},
+            steps=frozenset(
+                _ENGINE
+                | _clients("Engine.Admit")
+                | {("client 1", "Stream.End"), ("client 2", "Stream.Desert")}
+                | {("abort", "Engine.Abort"), ("monitor", "Engine.Statistics")}
+            ),
+        ),
+        Scenario(
+            name="admitting",
+            model="Admission",
+            world=admitting.AdmittingWorld,
+            tasks={**_CLIENTS, "Engine.Abort": "abort"},
+            steps=frozenset(_REQUEST_PATH | {("abort", "Engine.Abort")}),
+        ),
+        Scenario(
+            name="shutdown_salvage",
+            model="ShutdownSalvage",
+            world=shutdown_salvage.ShutdownSalvageWorld,
+            tasks={
+                **_CLIENTS,
+                "Engine.Close": "{by}",
+                "Worker": "worker.output {forward}",
+                "Executor": "shutdown",
+                "Executor.Close": "{by}",
+            },
+            steps=frozenset(
+                _REQUEST_PATH
+                | {("dispatcher", "Engine.Close"), ("dispatcher", "Dispatcher.Leave"), ("pump", "Executor.Close")}
+                | {("shutdown", "Engine.Close"), ("shutdown", "Executor.Close")}
+                | {("shutdown", "Executor.Refuse"), ("shutdown", "Executor.Stop")}
+                | {(f"worker.output {forward}", "Worker.Announce") for forward in (1, 2)}
+            ),
+        ),
+        Scenario(
+            name="reused_request_id",
+            model="ReusedRequestId",
+            world=reused_request_id.ReusedRequestIdWorld,
+            tasks=_CLIENTS,
+            steps=frozenset(_REQUEST_PATH),
+        ),
     )
 }

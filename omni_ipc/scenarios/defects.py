@@ -108,11 +108,16 @@ def _pickled(queue: PickledQueue[Reply]) -> Ends:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Defect:
-    """A fault of the field, put back on purpose: where it shows, and what to build the world of."""
+    """A fault of the field, put back on purpose: where it shows, and what to build the world of.
+
+    Args:
+        also: scenarios besides, in which it can be driven along a model.
+    """
 
     name: str
     scenario: str
     parts: Parts
+    also: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -130,18 +135,23 @@ DEFECTS = {
         Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow)),
         Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes)),
         Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow)),
-        Defect("sleep_without_drain", "drain", Parts(worker=SleepWithoutDrain)),
+        Defect("sleep_without_drain", "drain", Parts(worker=SleepWithoutDrain), also=("drain_before_sleep",)),
         Defect("unsynchronised_copy", "device_copy", Parts(worker=UnsynchronisedCopy)),
-        Defect("abandoned_stream", "disconnect", Parts(scheduler=AbandonedStream)),
-        Defect("stream_left_open", "several_outputs", Parts(streams=StreamLeftOpen)),
-        Defect("reused_request_id", "reuse", Parts(scheduler=ReusedRequestId)),
-        Defect("aborted_output_leak", "abort", Parts(table=AbortedOutputLeak)),
-        Defect("shutdown_discards_delivered", "salvage", Parts(scheduler=ShutdownDiscardsDelivered)),
-        Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission)),
-        Defect("short_output_timeout", "long_render", Parts(timeout=ShortOutputTimeout)),
+        Defect("abandoned_stream", "disconnect", Parts(scheduler=AbandonedStream), also=("abandoned_stream",)),
+        Defect("stream_left_open", "several_outputs", Parts(streams=StreamLeftOpen), also=("abandoned_stream",)),
+        Defect("reused_request_id", "reuse", Parts(scheduler=ReusedRequestId), also=("reused_request_id",)),
+        Defect("aborted_output_leak", "abort", Parts(table=AbortedOutputLeak), also=("abandoned_stream",)),
+        Defect(
+            "shutdown_discards_delivered",
+            "salvage",
+            Parts(scheduler=ShutdownDiscardsDelivered),
+            also=("shutdown_salvage",),
+        ),
+        Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission), also=("admitting",)),
+        Defect("short_output_timeout", "long_render", Parts(timeout=ShortOutputTimeout), also=("timeout_order",)),
         Defect("wait_counted_as_compute", "long_render", Parts(stream=WaitCountedAsCompute)),
-        Defect("cancelled_future", "cancelling", Parts(pump=CancelledFuture)),
+        Defect("cancelled_future", "cancelling", Parts(pump=CancelledFuture), also=("pump_survival",)),
         Defect("stale_reply", "late_answer", Parts(table=StaleReply)),
-        Defect("wait_after_shutdown", "closing", Parts(table=WaitAfterShutdown)),
+        Defect("wait_after_shutdown", "closing", Parts(table=WaitAfterShutdown), also=("shutdown_salvage",)),
     )
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from omni_ipc.errors import OmniError
 from omni_ipc.serving.core import EngineCore
 from omni_ipc.serving.requests import Request
+from omni_ipc.serving.results import RequestOutput
 from omni_ipc.serving.scheduler import Scheduler
 from omni_ipc.serving.streams import OutputStream
 from omni_ipc.serving.timeouts import Limit, OutputTimeout
@@ -22,15 +23,18 @@ class DeferredAdmission(EngineCore):
 class _Generator(OutputStream):
     """The stream of a request that is admitted within it."""
 
-    def __init__(self, submit: Any, request: Request) -> None:
+    def __init__(self, submit: Callable[[Request], OutputStream], request: Request) -> None:
         self._submit = submit
         self._request = request
 
     def __del__(self) -> None:
         pass
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> RequestOutput:
         return await self._submit(self._request).output()
+
+    def result(self) -> RequestOutput:
+        return self._submit(self._request).result()
 
 
 class ShutdownDiscardsDelivered(Scheduler):

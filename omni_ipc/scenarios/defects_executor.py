@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from omni_ipc.errors import InternalError
 from omni_ipc.seam.api import Future
 from omni_ipc.serving.links import Delivery
 from omni_ipc.serving.messages import OutputReady, Reply
 from omni_ipc.serving.outputs import OutputTable
-from omni_ipc.serving.pump import ResultPump, unpack
+from omni_ipc.serving.pump import ResultPump
 
 
 class CancelledFuture(ResultPump):
@@ -17,17 +18,34 @@ class CancelledFuture(ResultPump):
     def handle(self, delivery: Delivery[Reply]) -> None:
         match delivery.message:
             case OutputReady(output=output, split=False):
-                value, table = unpack(delivery), self._table
-                with self._rt.region("Pump.Deliver", table._lock, output=output):
-                    future = table._waiting.pop(output, None)
-                    if future is None:
-                        table._resolve_or_cache(output, value)
-                    else:
-                        table._close_output(output)
-                if future is not None and not future.done():
-                    future.set_result(value)
+                _resolve_unless_done(self, output, delivery)
             case _:
                 super().handle(delivery)
+
+
+def _resolve_unless_done(pump: ResultPump, output: str, delivery: Delivery[Reply]) -> None:
+    table = pump._table
+    with pump._rt.region("Pump.Unpack", table._lock, output=output):
+        value = _read(pump, delivery)
+        future = table._waiting.pop(output, None)
+        if future is not None:
+            table._close_output(output)
+        is_wanted = future is not None and not future.done()
+    with pump._rt.region("Pump.Deliver", table._lock, output=output, holding=is_wanted):
+        if future is None:
+            table._resolve_or_cache(output, value)
+        elif is_wanted and isinstance(value, BaseException):
+            future.set_exception(value)
+        elif is_wanted:
+            future.set_result(value)
+
+
+def _read(pump: ResultPump, delivery: Delivery[Reply]) -> object:
+    try:
+        return delivery.unpack()
+    except Exception as error:
+        pump.bad_messages += 1
+        return InternalError(f"A reply of the worker could not be handled: {error!r}.")
 
 
 class StaleReply(OutputTable):
@@ -35,8 +53,9 @@ class StaleReply(OutputTable):
 
     def settle_rpc(self, rpc: int, answer: object, *, epoch: int = 1, rank: int = 0) -> bool:
         with self._rt.region("Pump.Reply", self._lock, rpc=rpc):
-            for asked in [*self._rpcs][:1]:
+            for asked in [*self._rpcs][:1] if epoch == self._epoch else []:
                 return self._rpcs.pop(asked).take(rank, answer)
+            self._tally.discarded_answers += 1
             return False
 
 

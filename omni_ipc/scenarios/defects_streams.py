@@ -17,7 +17,8 @@ class AbandonedStream(Scheduler):
     """Relies on an abort when a consumer disappears: that its stream was deleted is no news."""
 
     def desert(self, admission: Admission) -> None:
-        pass
+        with self._rt.region("Stream.Desert", None, number=admission.number):
+            pass
 
 
 class StreamLeftOpen(OutputStreams):

@@ -46,6 +46,10 @@ class PooledPipeline(ArrayPipeline):
         self._memory = memory
 
     def sleep(self, level: int) -> None:
+        """Give memory back.
+
+        Spec: PipelineFree
+        """
         with self._rt.region("Pipeline.Free"):
             self._memory.times_given_back += 1
 
@@ -71,17 +75,25 @@ class PoolDevice(HostDevice):
         self._rt = rt
         self._memory = memory
         self._takes_s = takes_s
+        self.after: list[PoolEvent] = []  # what was copied, or is being; used by one task alone
+        self.copies: list[bool] = []  # of each, once it was: whether the memory was still held
 
     def record(self) -> PoolEvent:
         with self._rt.region("Device.Record"):
             return PoolEvent(self._memory.times_given_back)
 
     def to_host(self, tree: Any, *, after: DeviceEvent) -> Any:
+        """Copy out of the memory, be it still held or not.
+
+        Spec: DeviceCopy
+        """
         assert isinstance(after, PoolEvent)
+        self.after.append(after)
         if self._takes_s:
             self._rt.sleep(self._takes_s)
         with self._rt.region("Device.Copy"):
             held = self._memory.times_given_back == after.times_given_back
+            self.copies.append(held)
         return trees.mapped(np.copy if held else _nonsense, tree)
 
 

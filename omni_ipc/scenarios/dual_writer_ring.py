@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,7 @@ from omni_ipc.scenarios.world import CONFIG, EngineWorld, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.messages import Reply
 from omni_ipc.transport.bell import create_doorbell
-from omni_ipc.transport.channel import LaneSender, PortReceiver
+from omni_ipc.transport.channel import Delivery, LaneSender, PortReceiver
 from omni_ipc.transport.lane import Lane, lane_bytes
 from omni_ipc.transport.layout import (
     DOORBELL_BYTES,
@@ -42,6 +43,8 @@ class DualWriterRingWorld(EngineWorld):
 
     def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
         self._lanes: dict[str, Lane] = {}
+        self._sent = dict.fromkeys(WRITERS, 0)
+        self._taken: dict[str, tuple[int, ...]] = dict.fromkeys(WRITERS, ())
         super().__init__(
             rt=rt,
             parts=parts,
@@ -57,11 +60,11 @@ class DualWriterRingWorld(EngineWorld):
         }
         doorbell = create_doorbell(rt=rt, buffer=memoryview(bytearray(DOORBELL_BYTES)))
         replies, outputs = (
-            LaneSender[Reply](LaneWriter(lane, doorbell=doorbell), timeout=CONFIG.output_timeout_s)
+            _NotingSender(LaneWriter(lane, doorbell=doorbell), timeout=CONFIG.output_timeout_s, note=self._note_sent)
             for lane in self._lanes.values()
         )
         readers = [LaneReader(lane) for lane in self._lanes.values()]
-        results: PortReceiver[Reply] = PortReceiver(Port(rt=rt, lanes=readers, doorbell=doorbell), Reply)
+        results = _NotingReceiver(Port(rt=rt, lanes=readers, doorbell=doorbell), note=self._note_taken)
         return launch_worker(rt, parts, replies=replies, outputs=outputs, results=results)
 
     def _engage(self) -> None:
@@ -77,11 +80,20 @@ class DualWriterRingWorld(EngineWorld):
     def project(self, pending: PendingStep) -> dict[str, object]:
         """Project onto DualWriterRing; a place of the model is a message here, whatever its bytes."""
         return {
+            "sent": self._sent,
+            "taken": self._taken,
             "claim": {writer: self._claim(pending(writer)) for writer in WRITERS},
             "write": {name: _place(lane, lane.words.load(WRITE_POSITION)) for name, lane in self._lanes.items()},
             "read": {name: _place(lane, lane.words.load(READ_POSITION)) for name, lane in self._lanes.items()},
             "cells": {name: _cells(lane) for name, lane in self._lanes.items()},
         }
+
+    def _note_sent(self, message: Reply) -> None:
+        self._sent[_author(message)] += 1
+
+    def _note_taken(self, message: Reply) -> None:
+        author = _author(message)
+        self._taken[author] = (*self._taken[author], len(self._taken[author]) + 1)
 
     def _claim(self, step: tuple[str, Mapping[str, Field]] | None) -> int:
         match step:
@@ -115,3 +127,32 @@ def _messages(lane: Lane, end: int) -> Iterator[str]:
 
 
 _AUTHOR = {"ComputeDone": "worker.main", "OutputReady": "worker.output"}
+
+
+def _author(message: Reply) -> str:
+    return _AUTHOR[type(message).__name__]
+
+
+class _NotingSender(LaneSender[Reply]):
+    """Tells of each message once it is published."""
+
+    def __init__(self, writer: LaneWriter, *, timeout: float, note: Callable[[Reply], None]) -> None:
+        super().__init__(writer, timeout=timeout)
+        self._note = note
+
+    def send(self, message: Reply, payload: Any = None) -> None:
+        super().send(message, payload)
+        self._note(message)
+
+
+class _NotingReceiver(PortReceiver[Reply]):
+    """Tells of each message once it is taken."""
+
+    def __init__(self, port: Port, *, note: Callable[[Reply], None]) -> None:
+        super().__init__(port, Reply)
+        self._note = note
+
+    def receive(self, timeout: float) -> Delivery[Reply]:
+        delivery = super().receive(timeout)
+        self._note(delivery.message)
+        return delivery

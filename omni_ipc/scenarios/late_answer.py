@@ -1,83 +1,168 @@
-"""An answer that comes just when its call times out, and the call after it: neither may be taken for the other's.
+"""Answers that come when their call was given up, or from an earlier engine: none may be taken for another's.
 
-dispatcher ─ echo(1) ─────────────────► worker: answers as late as the dispatcher waits
-dispatcher ◄─ [1], or Timeout
-dispatcher ─ echo(2) ─────────────────► worker: answers at once
-dispatcher ◄─ [2]
+dispatcher ─ echo(1), echo(2) ─► worker.main
+dispatcher ◄─ wave ◄─ pump ◄──── [1], [2], and before them one of an engine that is no more
+
+No time is waited for: whenever the dispatcher goes on, the time of its call is up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-from omni_ipc.errors import OmniError, Timeout
-from omni_ipc.scenarios.answering import AnsweringWorker
+from omni_ipc.errors import OmniError, Timeout, UsageError
+from omni_ipc.scenarios.launch import launch_over_queues
+from omni_ipc.scenarios.links import QueueLink, QueueWriter
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.world import CONFIG, DELIVERED, EngineWorld, Launch, PendingStep
-from omni_ipc.seam.api import Runtime
+from omni_ipc.scenarios.pipelines import ArrayPipeline
+from omni_ipc.scenarios.world import CONFIG, DELIVERED, Launch, OutputsLost, PendingStep
+from omni_ipc.seam.api import Future, Runtime
+from omni_ipc.serving.caller import Caller
 from omni_ipc.serving.links import WorkerLink
-from omni_ipc.serving.messages import Call, Command, Returned
+from omni_ipc.serving.messages import Call, Returned
 from omni_ipc.serving.outputs import OutputTable
+from omni_ipc.serving.pumping import PumpTask
+from omni_ipc.serving.waves import Wave
 
+CALLS = (1, 2)
+OLD = 1  # the call that an earlier engine's worker answers
 TIMED_OUT = "it timed out"
 
 
-class EchoingWorker(AnsweringWorker):
-    """Returns what it is called with; the first time late."""
+class EchoingPipeline(ArrayPipeline):
+    """Returns what it is called with."""
 
-    _late = True
+    calls = ("echo",)
 
-    def send(self, message: Command, payload: Any = None) -> None:
-        if not isinstance(message, Call):
-            super().send(message, payload)
-        elif self._late:
-            self._late = False
-            self._announcing.append(self._rt.spawn(self._answer_late, message, name="worker.main"))
-        else:
-            self._answer(message)
-
-    def _answer_late(self, call: Call) -> None:
-        self._rt.sleep(CONFIG.rpc_timeout_s)
-        self._answer(call)
-
-    def _answer(self, call: Call) -> None:
-        with self._rt.region("Worker.Return", rpc=call.rpc):
-            self._replies.send(Returned(call.rpc, call.epoch, 0, call.arguments["value"]))
+    def echo(self, value: int) -> int:
+        return value
 
 
-class LateAnswerWorld(EngineWorld):
-    """A dispatcher executes a request, and then calls twice."""
+class NoWait(PumpTask):
+    """The pump for callers whose time is always up: whether the answer came by then, the order of steps decides."""
+
+    def wait(self, future: Future[Any], timeout_s: float) -> None:
+        raise TimeoutError
+
+
+class NotingTable:
+    """The table as a caller sees it; keeps each wave, to be looked at when the table has forgotten it."""
+
+    def __init__(self, table: OutputTable, waves: dict[int, Wave]) -> None:
+        self._table = table
+        self._waves = waves
+
+    def expect_rpc(self, rpc: int, *, ranks: int) -> Wave:
+        wave = self._waves[rpc] = self._table.expect_rpc(rpc, ranks=ranks)
+        return wave
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+
+class LateAnswerWorld:
+    """A dispatcher calls twice, and gives up when it likes."""
 
     def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
-        super().__init__(rt=rt, parts=parts, launch=launch or _launch, requests=("r",), mint=OutputTable.mint)
+        if launch is not None:
+            raise UsageError("An earlier engine's answer waits for this one. Replay it there: --on controlled.")
+        self._rt = rt
+        self._table = parts.table(rt=rt)
+        self._link = _launch(rt, parts)
+        self._pump = parts.pump(rt=rt, link=self._link, table=self._table, poll_s=CONFIG.poll_s, end=self._table.close)
+        self._pumping = NoWait(rt=rt, pump=self._pump, config=CONFIG)
+        self._waves: dict[int, Wave] = {}
+        noting = cast("OutputTable", NotingTable(self._table, self._waves))
+        self._caller = Caller(rt=rt, link=self._link, table=noting, config=CONFIG, pumping=self._pumping)
+        self._endings: dict[int, str] = {}
+
+    def run(self) -> Sequence[tuple[str, str]]:
+        """Run to the end.
+
+        Returns:
+            How each call ended.
+
+        Raises:
+            OutputsLost: a call got another one's answer, or something of it was left behind.
+        """
+        self._pumping.start()
+        self._rt.spawn(self._run_dispatcher, name="dispatcher").join()
+        self._pump.expect_end()
+        self._caller.stop()
+        self._pumping.finish(CONFIG.shutdown_timeout_s)
+        self._link.join()
+        endings = tuple((f"echo({value})", ending) for value, ending in self._endings.items())
+        if lost := [f"{who}: {ending}" for who, ending in endings if ending not in (DELIVERED, TIMED_OUT)]:
+            raise OutputsLost("\n".join(lost))
+        if left := self._table.describe().rpcs:
+            raise OutputsLost(f"every call has ended, and yet the table holds the calls {left}")
+        return endings
+
+    def project(self, pending: PendingStep) -> Mapping[str, object]:
+        """Project onto the variables of StaleReply."""
+        table, tally = self._table, self._table._tally
+        return {
+            "dispatcher": self._project_dispatcher(pending),
+            "awaited": set(table._rpcs),
+            "got": tuple(set(self._waves[rpc].answers.values()) if rpc in self._waves else set() for rpc in CALLS),
+            "outcome": tuple(_OUTCOMES.get(self._endings.get(rpc, ""), "answered") for rpc in CALLS),
+            "overdue": set(table._overdue.values()),
+            "discarded": tally.discarded_answers,
+            **self._project_lanes(pending),
+        }
+
+    def _project_dispatcher(self, pending: PendingStep) -> Mapping[str, object]:
+        match pending("dispatcher"):
+            case (action, {"rpc": rpc}) if action in _PLACES:
+                return {"at": _PLACES[action], "rpc": rpc}
+            case ("Executor.Describe", _):  # for the message of the time-out
+                return {"at": "abandon", "rpc": max(self._waves)}
+        return {"at": "done", "rpc": 0}
+
+    def _project_lanes(self, pending: PendingStep) -> Mapping[str, object]:
+        """Tell what is on its way; what was taken off a lane but not acted upon is one step in the model."""
+        requests, results = self._link.requests, self._link.results
+        if not (isinstance(requests, QueueWriter) and isinstance(results, QueueLink)):
+            return {}
+        asked = [message.rpc for message in requests.in_flight if isinstance(message, Call)]
+        match pending("worker.main"):
+            case ("Worker.Reply", {"rpc": int(rpc)}):
+                asked.insert(0, rpc)
+        said = [*results.in_flight]
+        match pending("pump"):
+            case ("Pump.Reply", _):
+                said.insert(0, results.last)
+        answers = [{"epoch": each.epoch, "rpc": each.rpc} for each in said if isinstance(each, Returned)]
+        return {"requests": tuple(asked), "results": tuple(answers)}
 
     def _run_dispatcher(self) -> None:
-        super()._run_dispatcher()
-        for value in (1, 2):
-            self._endings[f"echo({value})"] = self._echo(value)
-
-    def _engage(self) -> None:
-        """One after the other: the race is between answers and calls."""
-        self._run_dispatcher()
-        for output in self.outputs:
-            self._consume(output)
+        for value in CALLS:
+            self._endings[value] = self._echo(value)
 
     def _echo(self, value: int) -> str:
         try:
-            (answer,) = self.executor.call("echo", value=value)
-        except Timeout as error:
-            return TIMED_OUT if value == 1 else str(error)
+            (answer,) = self._caller.ask(lambda rpc: Call(rpc, 1, "echo", {"value": value}), f" of echo({value})")
+        except Timeout:
+            return TIMED_OUT
         except OmniError as error:
             return str(error)
         return DELIVERED if answer == value else f"it got the answer {answer}"
 
-    def _is_well(self, ending: str) -> bool:
-        return ending in (DELIVERED, TIMED_OUT)
 
-    def project(self, pending: PendingStep) -> Mapping[str, object]:
-        return {}
+def _launch(rt: Runtime, parts: Parts) -> WorkerLink:
+    link = launch_over_queues(rt, parts, pipeline=EchoingPipeline())
+    assert isinstance(link.results, QueueLink)
+    earlier = link.results.writer()
+    earlier.send(Returned(OLD, 0, 0, 0))
+    earlier.close()
+    return link
 
 
-def _launch(rt: Runtime, _: Parts) -> WorkerLink:
-    return EchoingWorker(rt)
+_PLACES = {
+    "Dispatcher.Call": "call",
+    "Dispatcher.Send": "send",
+    "Dispatcher.Wake": "wait",
+    "Dispatcher.Abandon": "abandon",
+}
+_OUTCOMES = {"": "open", TIMED_OUT: "timed out"}

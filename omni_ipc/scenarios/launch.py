@@ -24,6 +24,7 @@ class TaskLink:
     def __init__(self, rt: Runtime, worker: Worker, requests: Sender[Command], results: Receiver[Reply]) -> None:
         self.requests = requests
         self.results = results
+        self.worker = worker
         self._ended = False
         self._task = rt.spawn(self._run, worker, name="worker.main")
 
@@ -46,12 +47,26 @@ class TaskLink:
 
 
 def launch_over_queues(
-    rt: Runtime, parts: Parts, *, pipeline: Pipeline | None = None, device: Device | None = None
+    rt: Runtime,
+    parts: Parts,
+    *,
+    pipeline: Pipeline | None = None,
+    device: Device | None = None,
+    drain_timeout_s: float = CONFIG.drain_timeout_s,
 ) -> TaskLink:
     """Link engine and worker by queues, for models in which a lane is no more than that."""
     results: QueueLink[Reply] = QueueLink(rt=rt)
     replies, outputs = results.writer(), results.writer()
-    return launch_worker(rt, parts, replies=replies, outputs=outputs, results=results, pipeline=pipeline, device=device)
+    return launch_worker(
+        rt,
+        parts,
+        replies=replies,
+        outputs=outputs,
+        results=results,
+        pipeline=pipeline,
+        device=device,
+        drain_timeout_s=drain_timeout_s,
+    )
 
 
 def launch_worker(
@@ -63,6 +78,7 @@ def launch_worker(
     results: Receiver[Reply],
     pipeline: Pipeline | None = None,
     device: Device | None = None,
+    drain_timeout_s: float = CONFIG.drain_timeout_s,
 ) -> TaskLink:
     """Run the worker's main loop as the task "worker.main", with its results going over the given ends.
 
@@ -79,6 +95,6 @@ def launch_worker(
         outputs=outputs,
         pipeline=pipeline or ArrayPipeline(),
         device=device or HostDevice(),
-        drain_timeout_s=CONFIG.drain_timeout_s,
+        drain_timeout_s=drain_timeout_s,
     )
     return TaskLink(rt, worker, to_worker, results)

@@ -24,10 +24,16 @@ class Packet(Generic[M]):
 
 
 class QueueLink(Generic[M]):
-    """The reading end of a link with any number of writers; ``in_flight`` is what was sent and not yet received."""
+    """The reading end of a link with any number of writers.
+
+    Attributes:
+        in_flight: what was sent and not yet received.
+        last: what was received last.
+    """
 
     def __init__(self, *, rt: Runtime) -> None:
         self.in_flight: deque[M] = deque()
+        self.last: M | None = None
         self._queue = rt.queue()
         self._open = 0
 
@@ -43,7 +49,7 @@ class QueueLink(Generic[M]):
             except queue.Empty:
                 raise Timeout(f"Nothing came within {timeout:g} s. Wait longer, or look at the worker.") from None
             if packet is not None:
-                self.in_flight.popleft()
+                self.last = self.in_flight.popleft()
                 return packet
             self._open -= 1
         raise PeerClosed("Every writer has closed the link, or its reader has.")
@@ -54,14 +60,14 @@ class QueueLink(Generic[M]):
 
 
 class QueueWriter(Generic[M]):
-    """A writing end."""
+    """A writing end; ``in_flight`` is what all of them have sent and nobody has received."""
 
     def __init__(self, shared: Queue[Packet[M] | None], in_flight: deque[M]) -> None:
         self._queue = shared
-        self._in_flight = in_flight
+        self.in_flight = in_flight
 
     def send(self, message: M, payload: Any = None) -> None:
-        self._in_flight.append(message)
+        self.in_flight.append(message)
         self._queue.put(Packet(message, payload))
 
     def close(self) -> None:

@@ -25,6 +25,9 @@ from omni_ipc.serving.requests import Request
 
 DELIVERED = "delivered"
 
+END = "World.End"
+"""A region that a world may open before it shuts down: there the steps of its model end. Elsewhere it is no step."""
+
 CONFIG = ServingConfig(output_timeout_s=1.0, rpc_timeout_s=1.0, drain_timeout_s=0.5, shutdown_timeout_s=1.0, poll_s=0.1)
 """Waits short enough to end a stranded consumer at once; no live schedule comes near them."""
 
@@ -88,6 +91,8 @@ class EngineWorld(abc.ABC):
         """
         self.executor.start()
         self._engage()
+        with self._rt.region(END):
+            pass
         left = self.table.describe()
         if not self.executor.shutdown():
             self._endings["worker"] = (

@@ -95,7 +95,7 @@ class ConductedRuntime(NativeRuntime):
     def region(
         self, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
     ) -> AbstractContextManager[Any, bool | None]:
-        inner = super().region(action, lock)
+        inner = super().region(action, lock, **fields)
         task = threading.current_thread().name
         if self._free or (task, action) not in self._vocabulary:
             return inner

@@ -155,6 +155,9 @@ def insist(send: Callable[[], object]) -> None:
 
 
 def close(rt: Runtime, lane: Sender[Reply]) -> None:
-    """Say that nothing more will come on a lane."""
+    """Say that nothing more will come on a lane.
+
+    Spec: WorkerClose
+    """
     with rt.region("Worker.Close"):
         insist(lane.close)

@@ -30,6 +30,8 @@ class AnswerTable:
 
         Raises:
             OmniError: the table is closed; the error says why.
+
+        Spec: DispatcherCall
         """
         with self._rt.region("Dispatcher.Call", self._lock, rpc=rpc):
             self._raise_if_closed()
@@ -37,7 +39,10 @@ class AnswerTable:
             return wave
 
     def settle_rpc(self, rpc: int, answer: object, *, epoch: int = 1, rank: int = 0) -> bool:
-        """Note a rank's answer to a call; False if nobody waits for it, as after a timeout."""
+        """Note a rank's answer to a call; False if nobody waits for it, as after a timeout.
+
+        Spec: PumpReply
+        """
         with self._rt.region("Pump.Reply", self._lock, rpc=rpc):
             self._overdue.pop(rank, None)
             asked = self._rpcs.get(rpc) if epoch == self._epoch else None
@@ -49,14 +54,20 @@ class AnswerTable:
             return True
 
     def abandon_rpc(self, rpc: int) -> None:
-        """Forget a call whose caller has given up: ranks that owe it an answer are overdue until they say anything."""
+        """Forget a call whose caller has given up: ranks that owe it an answer are overdue until they say anything.
+
+        Spec: DispatcherAbandon
+        """
         with self._rt.region("Dispatcher.Abandon", self._lock, rpc=rpc):
             wave = self._rpcs.pop(rpc, None)
             if wave is not None:
                 self._overdue |= dict.fromkeys(wave.silent, rpc)
 
     def forget_rpc(self, rpc: int) -> None:
-        """Forget a call that was never sent."""
+        """Forget a call that was never sent.
+
+        Spec: DispatcherForget
+        """
         with self._rt.region("Dispatcher.Forget", self._lock, rpc=rpc):
             self._rpcs.pop(rpc, None)
 

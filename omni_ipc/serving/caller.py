@@ -55,7 +55,7 @@ class Caller:
         wave = self._table.expect_rpc(rpc, ranks=self._link.ranks)
         self._send(rpc, make(rpc), payload)
         try:
-            self._await(wave, f"call {rpc}{what}", self._config.rpc_timeout_s if timeout_s is None else timeout_s)
+            self._await(wave, rpc, what, self._config.rpc_timeout_s if timeout_s is None else timeout_s)
         except BaseException:
             self._table.abandon_rpc(rpc)
             raise
@@ -66,7 +66,10 @@ class Caller:
         return wave.gathered()
 
     def stop(self) -> bool:
-        """Tell the workers to stop, once; False if that could not be done in time. No call is sent from then on."""
+        """Tell the workers to stop, once; False if that could not be done in time. No call is sent from then on.
+
+        Spec: ExecutorStop
+        """
         self._stopping = True
         if not self._sending.acquire(timeout=self._config.shutdown_timeout_s):
             return False
@@ -90,6 +93,10 @@ class Caller:
         return True
 
     def _send(self, rpc: int, command: Command, payload: Any) -> None:
+        """Send a command, unless none is sent any more.
+
+        Spec: DispatcherSend
+        """
         try:
             with self._rt.region("Dispatcher.Send", self._sending, rpc=rpc):
                 if self._stopping:
@@ -99,15 +106,19 @@ class Caller:
             self._table.forget_rpc(rpc)
             raise
 
-    def _await(self, wave: Wave, what: str, timeout_s: float) -> None:
-        try:
+    def _await(self, wave: Wave, rpc: int, what: str, timeout_s: float) -> None:
+        """Wait until it is decided how the call ends, or the time is up.
+
+        Spec: DispatcherWake
+        """
+        with contextlib.suppress(OmniError, TimeoutError):  # whatever came, comes again below
             self._pumping.wait(wave.decided, timeout_s)
-        except OmniError:
-            raise
-        except TimeoutError:
-            if not wave.decided.done():  # else it came at the last moment
-                raise Timeout(
-                    f"{wave.who_is_silent()} did not answer {what} within {timeout_s:g} s. "
-                    f"Pending: {self._table.describe()}. "
-                    "If the work is merely slow, set rpc_timeout_s to a larger value."
-                ) from None
+        with self._rt.region("Dispatcher.Wake", rpc=rpc):
+            is_decided = wave.decided.done()  # also by what came at the last moment
+        if not is_decided:
+            raise Timeout(
+                f"{wave.who_is_silent()} did not answer call {rpc}{what} within {timeout_s:g} s. "
+                f"Pending: {self._table.describe()}. "
+                "If the work is merely slow, set rpc_timeout_s to a larger value."
+            )
+        wave.decided.result()

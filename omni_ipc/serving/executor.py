@@ -35,6 +35,7 @@ class Executor:
         table: where everything that is pending lives; shared with nobody but the pump.
         epoch: the incarnation of the engine, as the table has it.
         pump: the class of the result pump.
+        output_timeout: of `result`; that of ``config`` unless given.
     """
 
     def __init__(
@@ -46,11 +47,12 @@ class Executor:
         config: ServingConfig,
         epoch: int = 1,
         pump: type[ResultPump] = ResultPump,
+        output_timeout: OutputTimeout | None = None,
     ) -> None:
         self._link = link
         self._table = table
         self._config = config
-        self._output_timeout = OutputTimeout(config)
+        self._output_timeout = output_timeout or OutputTimeout(config)
         self._epoch = epoch
         self._health = Health(rt=rt)
         self._pump = pump(rt=rt, link=link, table=table, poll_s=config.poll_s, end=self._end)

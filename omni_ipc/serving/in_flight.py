@@ -27,7 +27,10 @@ class InFlight:
         rt.watch(self, self._changed, name="InFlight")
 
     def add(self, job: Execute) -> None:
-        """Count an output, before it is handed to the output thread."""
+        """Count an output, before it is handed to the output thread.
+
+        Spec: WorkerHandOver
+        """
         with self._rt.region("Worker.HandOver", self._changed, output=job.output):
             self._jobs.append(job)
 
@@ -36,6 +39,8 @@ class InFlight:
 
         Raises:
             InternalError: it was not counted, or was counted off already.
+
+        Spec: WorkerSettle
         """
         with self._rt.region("Worker.Settle", self._changed, output=job.output):
             if job not in self._jobs:
@@ -44,7 +49,18 @@ class InFlight:
             self._changed.notify_all()
 
     def drain(self, timeout_s: float) -> tuple[Execute, ...]:
-        """Wait until nothing is in flight, for so many seconds at most; returns what then still is."""
+        """Wait until nothing is in flight, for so many seconds at most; returns what then still is.
+
+        Nothing is added meanwhile: whoever computes is who drains.
+
+        Spec: WorkerDrain
+        """
         with self._changed:
             self._changed.wait_for(lambda: not self._jobs, timeout_s)
+        with self._rt.region("Worker.Drain", self._changed):
+            return tuple(self._jobs)
+
+    def left(self) -> tuple[Execute, ...]:
+        """Tell what is in flight."""
+        with self._changed:
             return tuple(self._jobs)

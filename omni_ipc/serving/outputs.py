@@ -53,6 +53,8 @@ class OutputTable(AnswerTable):
 
         Raises:
             OmniError: the table is closed; the error says why.
+
+        Spec: DispatcherMint
         """
         with self._rt.region("Dispatcher.Mint", self._lock):
             self._raise_if_closed()
@@ -63,6 +65,8 @@ class OutputTable(AnswerTable):
 
         Raises:
             OmniError: the table is closed; the error says why.
+
+        Spec: DispatcherMint
         """
         with self._rt.region("Dispatcher.Mint", self._lock):
             self._raise_if_closed()
@@ -150,6 +154,8 @@ class OutputTable(AnswerTable):
 
         Returns:
             Whether any of it was still open: False if all was delivered, dropped, or had failed before.
+
+        Spec: ConsumerDrop
         """
         with self._rt.region("Consumer.Drop", self._lock, output=output):
             given_up = self._ledger.open_of(output)
@@ -163,12 +169,18 @@ class OutputTable(AnswerTable):
             return bool(given_up)
 
     def refuse(self, reason: OmniError) -> None:
-        """Fail every new call, and every new wait for what is not here, with ``reason``; what is awaited may come."""
+        """Fail every new call, and every new wait for what is not here, with ``reason``; what is awaited may come.
+
+        Spec: ExecutorRefuse
+        """
         with self._rt.region("Executor.Refuse", self._lock):
             self._closed = self._closed or reason
 
     def close(self, reason: OmniError) -> None:
-        """Fail everything that is awaited, and every later wait, with ``reason``; what is here can still be taken."""
+        """Fail everything that is awaited, and every later wait, with ``reason``; what is here can still be taken.
+
+        Spec: ExecutorClose
+        """
         with self._rt.region("Executor.Close", self._lock):
             self._closed = self._closed or reason
             self._fail_rpcs(reason)

@@ -68,6 +68,8 @@ class Scheduler:
         Raises:
             Full: too many requests wait.
             OmniError: the scheduler is closed; the error says why.
+
+        Spec: EngineAdmit
         """
         with self._rt.region("Engine.Admit", self._guard, request=request.id):
             self._end_deserted()
@@ -96,21 +98,17 @@ class Scheduler:
         Returns:
             ``max_batch`` requests at most; None once the scheduler is closed.
         """
-        with self._rt.region("Dispatcher.Take", self._guard):
-            batch = [admission for admission in running if admission.outcome is None]
-            while not batch and not self._waiting and self._closed is None:
-                self._guard.wait(look_s if self._open else None)
-                self._end_deserted()
-            if self._closed is not None:
-                return None
-            chosen = [*itertools.islice(self._waiting, self._max_batch - len(batch))]
-            return batch + [self._waiting.pop(number) for number in chosen]
+        while (batch := self._take(running, look_s)) == ():
+            pass
+        return batch
 
     def settle(self, settled: Sequence[tuple[Admission, Computed | OmniError]], *, batch_s: float = 0.0) -> None:
         """Tell requests that they are computed, or failed; drop the outputs of those that have ended meanwhile.
 
         Args:
             batch_s: how long it took to compute them.
+
+        Spec: DispatcherSettle
         """
         with self._rt.region("Dispatcher.Settle", self._guard):
             self._tally.batches += 1
@@ -126,7 +124,10 @@ class Scheduler:
                     self._outputs.drop(what.output)
 
     def deliver(self, admission: Admission, waited_s: float) -> OmniError | None:
-        """Let a request end with its result, unless it has ended; returns what it has ended with instead."""
+        """Let a request end with its result, unless it has ended; returns what it has ended with instead.
+
+        Spec: StreamDeliver
+        """
         with self._rt.region("Stream.Deliver", self._guard, number=admission.number):
             if admission.outcome is None:
                 self._close_books(admission, Outcome.RESULT)
@@ -134,13 +135,19 @@ class Scheduler:
             return admission.error
 
     def end(self, admission: Admission, error: OmniError) -> OmniError | None:
-        """Let a request end without a result, unless it has ended; returns what it has ended with."""
+        """Let a request end without a result, unless it has ended; returns what it has ended with.
+
+        Spec: StreamEnd
+        """
         with self._rt.region("Stream.End", self._guard, number=admission.number):
             self._end(admission, error)
             return admission.error
 
     def desert(self, admission: Admission) -> None:
-        """Note that the stream of a request was deleted; may be called by destructors, and takes no lock."""
+        """Note that the stream of a request was deleted; may be called by destructors, and takes no lock.
+
+        Spec: StreamDesert
+        """
         with self._rt.region("Stream.Desert", None, number=admission.number):
             self._deserted.admissions.append(admission)
 
@@ -149,6 +156,8 @@ class Scheduler:
 
         Returns:
             How many there were.
+
+        Spec: EngineAbort
         """
         with self._rt.region("Engine.Abort", self._guard):
             aborted = [each for name in request_ids for each in self._open.get(name, {}).values()]
@@ -159,7 +168,10 @@ class Scheduler:
             return len(aborted)
 
     def close(self, error: OmniError) -> None:
-        """Admit nothing more, and end what waits; what is being computed, or was, is left to its consumer."""
+        """Admit nothing more, and end what waits; what is being computed, or was, is left to its consumer.
+
+        Spec: EngineClose
+        """
         with self._rt.region("Engine.Close", self._guard):
             self._end_deserted()
             self._closed = self._closed or error
@@ -174,17 +186,39 @@ class Scheduler:
                 raise anew(self._closed)
 
     def abandon(self, error: OmniError) -> None:
-        """End all that is not computed yet, as nobody will do it any more."""
-        with self._rt.region("Dispatcher.Abandon", self._guard):
+        """End all that is not computed yet, as nobody will do it any more.
+
+        Spec: DispatcherLeave
+        """
+        with self._rt.region("Dispatcher.Leave", self._guard):
             for admission in [each for same in self._open.values() for each in same.values()]:
                 if not admission.computed.done():
                     self._end(admission, error)
 
     def statistics(self) -> Statistics:
-        """Count what was done so far."""
+        """Count what was done so far.
+
+        Spec: EngineStatistics
+        """
         with self._rt.region("Engine.Statistics", self._guard):
             self._end_deserted()
             return self._tally.freeze(waiting=len(self._waiting))
+
+    def _take(self, running: Sequence[Admission], look_s: float) -> Sequence[Admission] | None:
+        """Take what is to be computed, or wait once, and give nothing: whoever wakes looks anew, in a step of its own.
+
+        Spec: DispatcherTake
+        """
+        with self._rt.region("Dispatcher.Take", self._guard):
+            self._end_deserted()
+            if self._closed is not None:
+                return None
+            batch = [admission for admission in running if admission.outcome is None]
+            chosen = [*itertools.islice(self._waiting, self._max_batch - len(batch))]
+            batch += [self._waiting.pop(number) for number in chosen]
+            if not batch:
+                self._guard.wait(look_s if self._open else None)
+            return batch or ()
 
     def _end_deserted(self) -> None:
         deserted = self._deserted.admissions

@@ -92,6 +92,8 @@ class OutputStream:
 
     def close(self) -> None:
         """Give the output up, if it was not taken; idempotent."""
+        if self._over:
+            return
         self._scheduler.end(self._admission, Aborted(f"The stream of request '{self.request_id}' was closed."))
         self._over = True
 
@@ -130,11 +132,19 @@ class OutputStream:
             computed = _settled(admission.computed)
             value, waited_s = yield from self._materialise(computed)
         except OmniError as error:
-            raise anew(self._scheduler.end(admission, error) or error) from None
-        if (ended := self._scheduler.deliver(admission, waited_s)) is not None:
+            raise self._failed(error) from None
+        ended = self._scheduler.deliver(admission, waited_s)
+        self._over = True
+        if ended is not None:
             del value  # whoever keeps the error keeps this frame
             raise anew(ended)
         return self._assemble(computed, value, waited_s)
+
+    def _failed(self, error: OmniError) -> OmniError:
+        """End the request with an error, unless it has ended; gives what to raise, in a frame that does not keep it."""
+        wrong = self._scheduler.end(self._admission, error) or error
+        self._over = True
+        return anew(wrong)
 
     def _materialise(self, computed: Computed) -> Account[tuple[Any, float]]:
         """Ask for the output, and wait for it; tells how long that took."""

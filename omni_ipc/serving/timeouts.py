@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+from collections.abc import Mapping
 
 import msgspec
 
@@ -37,15 +38,20 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 class OutputTimeout:
-    """Resolves the output timeout of one engine; knows which values it has warned of."""
+    """Resolves the output timeout of one engine; knows which values it has warned of.
 
-    def __init__(self, config: ServingConfig) -> None:
+    Args:
+        environ: where the variable is looked up at each wait; the process's environment unless given.
+    """
+
+    def __init__(self, config: ServingConfig, environ: Mapping[str, str] = os.environ) -> None:
         self._config = config
+        self._environ = environ
         self._warned: set[str] = set()
 
     def resolve(self) -> Limit:
         """Read the setting that is in force now."""
-        given = os.environ.get(VARIABLE)
+        given = self._environ.get(VARIABLE)
         if given is not None:
             seconds, fault = _read(given, self._config.drain_timeout_s)
             if fault is None:

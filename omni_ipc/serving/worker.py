@@ -194,6 +194,10 @@ class Worker:
             raise StillInFlight(f"{what} was not done", left, self._drain_timeout_s, remedy)
 
     def _reply(self, answer: Answer, payload: Any = None) -> None:
+        """Answer a call.
+
+        Spec: WorkerReply
+        """
         with self._rt.region("Worker.Reply", rpc=answer.rpc):
             insist(functools.partial(self._replies.send, answer, payload))
 
@@ -205,7 +209,7 @@ class Worker:
         """
         self._announcer.finish()
         output_thread.join(self._drain_timeout_s)
-        left = self._announcer.in_flight.drain(0)
+        left = self._announcer.in_flight.left()
         late = StillInFlight("The worker was stopped", left, self._drain_timeout_s, "Look at the device.")
         error = RemoteError.from_exception(late)
         for job in left:

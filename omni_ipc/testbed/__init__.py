@@ -11,7 +11,7 @@ from omni_ipc.testbed.explorer import explore
 from omni_ipc.testbed.following import Diverged
 from omni_ipc.testbed.replay import Mode, ReplayResult, replay, shrink
 from omni_ipc.testbed.runtime import ControlledRuntime
-from omni_ipc.testbed.stepper import Offer, Refused, ScheduleFailed, Stepper
+from omni_ipc.testbed.stepper import Offer, Refused, ScheduleFailed, Stepper, Stepping
 from omni_ipc.testbed.strategies import STRATEGIES
 from omni_ipc.testbed.tally import Progress
 
@@ -26,6 +26,7 @@ __all__ = [
     "ReplayResult",
     "ScheduleFailed",
     "Stepper",
+    "Stepping",
     "explore",
     "replay",
     "shrink",

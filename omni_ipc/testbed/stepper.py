@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from types import TracebackType
+from typing import Any, NoReturn
 
 from omni_ipc.errors import OmniError, UnknownName, UsageError
 from omni_ipc.records import Failure, Field
+from omni_ipc.testbed.faults.agent import Agent
+from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.kernel import Chooser, Kernel
 from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.strategies.default import DefaultOrder
-from omni_ipc.testbed.tasks import Task
+from omni_ipc.testbed.tasks import RunEnded, Task
 from omni_ipc.testbed.where import locate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Offer:
-    """The next step of a living task.
+    """The next step of a living task; or a fault that may happen now, whose task is its agent: "kill(worker)".
 
     Args:
         blocked_on: what it waits for, if it is not enabled.
@@ -44,6 +47,43 @@ class ScheduleFailed(OmniError):
         self.failure = failure
 
 
+class Stepping:
+    """What many runs of one scenario have in common: with it a run begins in a fraction of the time.
+
+    Use it as a context manager, and make a `Stepper` for each run.
+
+    Args:
+        transparent: regions that are no steps of their own; see `ControlledRuntime`.
+        faults: what may go wrong, as steps of agents beside the tasks'; without any, time passes by itself where
+            nobody can go on, and with some it is an agent, too: "time".
+        declared: the scenario declares all that its tasks share, so that it need not be looked for.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        transparent: Collection[str] = (),
+        faults: Sequence[Fault] = (),
+        max_steps: int = 10_000,
+        declared: bool = False,
+    ) -> None:
+        self.runner = Runner(scenario, transparent=transparent, faults=faults, max_steps=max_steps, declared=declared)
+
+    def __enter__(self) -> Stepping:
+        self.runner.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.runner.__exit__(kind, error, trace)
+
+    def begin(self) -> Stepper:
+        """Make a run, to be used as a context manager; the one before must have been left."""
+        return Stepper(self)
+
+
 class Stepper:
     """One run of a scenario, which stands still until it is told who takes the next step.
 
@@ -51,20 +91,24 @@ class Stepper:
     objects from there are no steps, and never wait.
 
     Args:
-        transparent: regions that are no steps of their own; see `ControlledRuntime`.
+        scenario: or what it has in common with other runs; then there are no options.
+        options: of `Stepping`.
 
     Attributes:
         runtime: of the run.
         failure: why the run has ended, if it failed.
     """
 
-    def __init__(self, scenario: Scenario, *, transparent: Collection[str] = (), max_steps: int = 10_000) -> None:
-        self._runner = Runner(scenario, transparent=transparent, max_steps=max_steps)
+    def __init__(self, scenario: Scenario | Stepping, **options: Any) -> None:
+        common = scenario if isinstance(scenario, Stepping) else Stepping(scenario, **options)
+        self._own = None if common is scenario else common
+        self._runner = common.runner
         self._chooser = _Suspending()
         self._kernel, self.runtime = self._runner.begin(self._chooser)
 
     def __enter__(self) -> Stepper:
-        self._runner.__enter__()
+        if self._own is not None:
+            self._own.__enter__()
         try:
             self._runner.start(self._kernel, self.runtime)
             self._settle()
@@ -80,20 +124,35 @@ class Stepper:
             self._kernel.close()
             self.runtime.close()
         finally:
-            self._runner.__exit__(kind, error, trace)
+            if self._own is not None:
+                self._own.__exit__(kind, error, trace)
 
     @property
     def failure(self) -> Failure | None:
         return self._kernel.failure
 
     def offers(self) -> tuple[Offer, ...]:
-        """Return the next step of each living task, by age; none once the run is over."""
+        """Return the next step of each living task, by age, then the faults; none once the run is over."""
         if self._kernel.over:
             return ()
-        return tuple(_offer(task, task in self._chooser.enabled) for task in self._kernel.living)
+        enabled = self._chooser.enabled
+        return tuple(
+            [_offer(task, task in enabled) for task in self._kernel.living]
+            + [_offer(task, True) for task in enabled if isinstance(task, Agent)]
+        )
+
+    def enabled(self) -> list[Offer]:
+        """Return the steps that can be taken now, without their places: those of `offers` at a fraction of the cost."""
+        if self._kernel.over:
+            return []
+        return [
+            Offer(task.name, task.pending.action, task.pending.fields(), True, None, None)
+            for task in self._chooser.enabled
+            if task.pending is not None
+        ]
 
     def take(self, task: str) -> None:
-        """Let a task perform its pending operation, and go on to its next point.
+        """Let a task perform its pending operation, and go on to its next point; or let a fault happen.
 
         Raises:
             Refused: it cannot go on now, or the run is over; the message says what it waits for.
@@ -103,13 +162,13 @@ class Stepper:
         if self._kernel.over:
             how = f"failed: {self.failure}" if self.failure else "ended"
             raise Refused(f"'{task}' cannot take a step: the run has {how}.")
-        living = {living.name: living for living in self._kernel.living}
-        if task not in living:
-            raise UnknownName("living task", task, living)
-        if living[task] not in self._chooser.enabled:
-            offer = _offer(living[task], False)
-            raise Refused(f"'{task}' cannot take {offer.action}: it waits for {offer.blocked_on} ({offer.where}).")
-        self._kernel.resume(living[task])
+        chosen = next((enabled for enabled in self._chooser.enabled if enabled.name == task), None)
+        if chosen is None:
+            self._refuse(task)
+        if isinstance(chosen, Agent):
+            self._act(chosen)
+        else:
+            self._kernel.resume(chosen)
         self._settle()
 
     def finish(self) -> object:
@@ -119,13 +178,37 @@ class Stepper:
             ScheduleFailed: the run failed, now or before.
             Inconclusive: something was not under control.
         """
-        self._chooser.then = DefaultOrder()
-        if not self._kernel.over:
-            self._kernel.resume(self._chooser.then.choose(self._kernel, self._chooser.enabled))
-            self._settle()
+        self._chooser.then = order = DefaultOrder()
+        while not self._kernel.over:
+            chosen = order.choose(self._kernel, self._chooser.enabled)
+            if isinstance(chosen, Agent):  # only time: faults are no duty
+                self._act(chosen)
+            else:
+                self._kernel.resume(chosen)
+        self._settle()
         if self.failure is not None:
             raise ScheduleFailed(self.failure)
         return self._kernel.tasks[0].value
+
+    def _refuse(self, task: str) -> NoReturn:
+        living = {living.name: living for living in self._kernel.living}
+        if task not in living:
+            raise UnknownName("living task", task, living)
+        offer = _offer(living[task], False)
+        raise Refused(f"'{task}' cannot take {offer.action}: it waits for {offer.blocked_on} ({offer.where}).")
+
+    def _act(self, agent: Agent) -> None:
+        """Let a fault happen; it takes no task to its next point, so what can be taken now is asked for here."""
+        kernel = self._kernel
+        kernel.order.append(agent.index)
+        kernel.depth += 1
+        try:
+            agent.act()
+            kernel.current = kernel.outside
+            kernel.over = kernel.over or not kernel.is_needed()
+            self._chooser.enabled = [] if kernel.over else kernel.enabled()
+        except RunEnded:  # time found that nobody will ever go on
+            kernel.current = kernel.outside
 
     def _settle(self) -> None:
         """Clean up if the run is over."""

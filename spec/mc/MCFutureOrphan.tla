@@ -23,6 +23,14 @@ PumpDeliver_Bug(output) ==
     /\ pump' = Idle
     /\ UNCHANGED <<inbox, registered>>
 
+(* Mutant kept_future: who takes a cached output leaves a future in the table. *)
+ConsumerWait_KeepingFuture(output) ==
+    /\ waiter[output] = "absent"
+    /\ waiter' = [waiter EXCEPT ![output] = IF output \in cached THEN "served" ELSE "waiting"]
+    /\ registered' = registered \cup {output}
+    /\ cached' = cached \ {output}
+    /\ UNCHANGED <<inbox, pump>>
+
 (* Probes: each must fail, for the state that it denies is an interesting one. *)
 (* No output is ever cached. *)
 NeverCachedInv == cached = {}

@@ -47,6 +47,12 @@ SleeperTimeout_Bug(side) ==
     /\ Go(side, IF at[Other(side)] = "dead" /\ stores[Other(side)] = <<>> THEN "told" ELSE "unpark")
     /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
 
+(* Mutant no_room_asked_for: the writer claims a place that the reader has not given back. *)
+HasRoom_Unasked == TRUE
+
+(* Mutant closed_at_once: a side that has done its part closes, whatever the other one has taken. *)
+HasAcknowledgement_Unasked == TRUE
+
 (* Probes: each must fail, for the state that it denies is an interesting one. *)
 (* The reader is never parked while something is published. *)
 NeverParkedBesideRecordInv == ~(memory[Parked("reader")] = 1 /\ memory[WritePosition] > Len(taken))

@@ -57,6 +57,25 @@ ReaderTimeout_Bug ==
 PayloadWay_Aggregate_Bug(message) ==
     IF \A i \in DOMAIN Values[message] : Values[message][i] <= RecordSize THEN "socket" ELSE "lane"
 
+(* Mutant taken_twice: what the reader takes stays where it was. *)
+ReaderTake_Keeping ==
+    /\ reader = "receiving"
+    /\ ways[AwaitedWay] # <<>>
+    /\ LET record == Head(ways[AwaitedWay])
+           joined == (IF record.index = 1 THEN <<>> ELSE half) \o <<record>>
+       IN  IF record.index = Count(record.message)
+           THEN got' = Append(got, joined) /\ half' = <<>> /\ reader' = "idle"
+           ELSE half' = joined /\ UNCHANGED <<got, reader>>
+    /\ UNCHANGED <<next, outcome, ways>>
+
+(* Mutant sent_and_refused: the send raises Full, though its last record is published. *)
+Advance_Refusing ==
+    IF next.published + 1 = Count(next.message)
+    THEN /\ next' = [message |-> next.message + 1, published |-> 0]
+         /\ outcome' = [outcome EXCEPT ![next.message] = "full"]
+    ELSE /\ next' = [next EXCEPT !.published = @ + 1]
+         /\ UNCHANGED outcome
+
 (* Probes: each must fail, for the state that it denies is an interesting one. *)
 (* No receive times out between slot and payload. *)
 NeverTimedOutHalfwayInv == ~(reader = "idle" /\ half # <<>>)

@@ -16,6 +16,21 @@ DispatcherExpect_Bug(batch) ==
     /\ splits' = splits \cup {batch}
     /\ UNCHANGED <<inbox, pump, unsplit, registered, cached, waiter, announced>>
 
+(* Mutant kept_future: who takes a cached output leaves a future in the table. *)
+ConsumerWait_KeepingFuture(output) ==
+    /\ waiter[output] = "absent"
+    /\ waiter' = [waiter EXCEPT ![output] = IF output \in cached THEN "served" ELSE "waiting"]
+    /\ registered' = registered \cup {output}
+    /\ cached' = cached \ {output}
+    /\ UNCHANGED <<inbox, pump, splits, unsplit, ghosts>>
+
+(* Mutant kept_copy: who takes a cached output leaves it there. *)
+ConsumerWait_KeepingCopy(output) ==
+    /\ waiter[output] = "absent"
+    /\ waiter' = [waiter EXCEPT ![output] = IF output \in cached THEN "served" ELSE "waiting"]
+    /\ registered' = IF output \in cached THEN registered ELSE registered \cup {output}
+    /\ UNCHANGED <<inbox, pump, splits, unsplit, cached, ghosts>>
+
 (* Probes: each must fail, for the state that it denies is an interesting one. *)
 (* No batch arrives before its split map. *)
 NeverEarlyInv == unsplit = {}

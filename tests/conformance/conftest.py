@@ -70,3 +70,31 @@ def fake_java(tmp_path: Path) -> Callable[[str], Toolchain]:
         return Toolchain(java, tmp_path / "tla2tools.jar")
 
     return make
+
+
+@pytest.fixture(scope="session")
+def doors() -> Manifest:
+    """A spec whose claims fail in every way, in a manifest that holds each cfg as a model of that name."""
+    people = {"person": "People"}
+    spec = Spec("People open a door.", {"PersonTake": people, "PersonOpen": people, "PersonGive": people})
+    outcomes = {
+        "stuck": Outcome.DEADLOCK,
+        "shut": Outcome.SAFETY,
+        "no_key": Outcome.SAFETY,
+        "same_key": Outcome.SAFETY,
+        "lasso": Outcome.LIVENESS,
+    }
+    models = tuple(
+        Model(
+            name=f"Door/{name}",
+            spec="Door",
+            module="MCDoor",
+            cfg=f"{name}.cfg",
+            role=Role.BUG,
+            result=outcome,
+            defect=name,
+            flags=("-deadlock",) if outcome is Outcome.LIVENESS else (),
+        )
+        for name, outcome in outcomes.items()
+    )
+    return Manifest(Path(__file__).parent / "doors", {"Door": spec}, models)

@@ -8,6 +8,7 @@ import pytest
 
 from omni_ipc.conformance.configuration import Configuration
 from omni_ipc.errors import UsageError
+from omni_ipc.values import normal
 
 TEXT = """\
 CONSTANTS \\* the bounds
@@ -29,9 +30,20 @@ def test_assignments_overrides_and_claims_are_read(tmp_path: Path) -> None:
     assert configuration.specification == "FairSpec"
     assert configuration.constants == {"Outputs": frozenset({"a", "b"}), "Limit": 3}
     assert configuration.overrides == {"PumpUnpack": "PumpUnpack_Bug"}
+    assert configuration.twins == {"PumpUnpack"}
     assert configuration.invariants == ("TypeOK", "NoStrandedOutputInv")
     assert configuration.properties == ("EveryWaitServedProp",)
     assert configuration.bounds == 'Outputs = {"a", "b"}, Limit = 3, PumpUnpack <- PumpUnpack_Bug'
+
+
+def test_model_values_are_written_as_such(tmp_path: Path) -> None:
+    """A name without quotes stands for itself; one that no constant is called like is to be declared."""
+    (tmp_path / "x.cfg").write_text('CONSTANTS\n n1 = n1\n Nodes = {n1, n2}\n Ids = {"n3"}\n On = TRUE\n')
+    configuration = Configuration.load(tmp_path / "x.cfg")
+    assert configuration.model_values == {"n1", "n2"}
+    assert configuration.undeclared == ("n2",)
+    value = normal({"n1": ("n2", {"n3", "n1"}), "n2": True})
+    assert configuration.literal(value) == '(n1 :> <<n2, {"n3", n1}>> @@ n2 :> TRUE)'
 
 
 def test_a_missing_file_and_a_bad_constant_are_told(tmp_path: Path) -> None:

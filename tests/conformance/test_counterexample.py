@@ -101,8 +101,8 @@ def model(manifest: Manifest) -> Model:
     return manifest.counterexample_model("late_split_map")
 
 
-def test_a_lasso_is_walked_once(model: Model) -> None:
-    """The closing step comes last, and leads back to the state that the loop began with."""
+def test_a_lasso_is_walked_round_by_round(model: Model) -> None:
+    """The closing step comes last, and leads back to the state that the loop began with; the way to it comes once."""
     first = State("PumpUnpack_Bug", {"n": 1}, {"output": "1"})
     lasso = Result(Kind.TEMPORAL, "", trace=(State(None, {"n": 0}), first), loop=0, closing=State("PumpStir", {"n": 0}))
     trace = to_trace(lasso, model=model, scenario="world", tasks=TASKS)
@@ -110,6 +110,22 @@ def test_a_lasso_is_walked_once(model: Model) -> None:
         ("pump: Pump.Unpack(output=1)", {"n": 1}),
         ("pump: Pump.Stir()", {"n": 0}),
     ]
+
+    loop = msgspec.structs.replace(lasso, loop=1, closing=State("PumpStir", {"n": 1}))
+    thrice = to_trace(loop, model=model, scenario="world", tasks=TASKS, rounds=3)
+    assert [step.action for step in thrice.steps] == ["Pump.Unpack", "Pump.Stir", "Pump.Stir", "Pump.Stir"]
+    assert [step.action for step in to_trace(lasso, model=model, scenario="w", tasks=TASKS, rounds=2).steps] == [
+        "Pump.Unpack",
+        "Pump.Stir",
+    ] * 2
+
+
+def test_a_fault_is_a_step_of_its_agent(model: Model) -> None:
+    """Whose name may have a parameter of the action."""
+    killed = State("FaultKill", {"n": 1}, {"side": "writer"})
+    result = Result(Kind.INVARIANT, "", trace=(State(None, {"n": 0}), killed))
+    trace = to_trace(result, model=model, scenario="w", tasks={}, agents={"FaultKill": "kill({side})"})
+    assert [str(step) for step in trace.steps] == ["kill(writer): Fault.Kill(side=writer)"]
 
 
 @pytest.mark.parametrize(

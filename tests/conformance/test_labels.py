@@ -18,7 +18,8 @@ def test_each_combination_of_parameters_is_an_instance(manifest: Manifest) -> No
     spec = manifest.specs["SplitMap"]
     configuration = Configuration.load(manifest.folder / model.cfg)
     known = instances(model, spec, configuration)
-    assert [instance.definition for instance in known] == [
+    module = labelled_module("Labelled", model, spec, configuration, known)
+    assert module.splitlines()[2:8] == [
         'WorkerAnnounce__1 == /\\ WorkerAnnounce("1")',
         'PumpUnpack__1 == /\\ PumpUnpack("1")',
         'PumpTakeSplit__1 == /\\ PumpTakeSplit("1")',
@@ -26,10 +27,19 @@ def test_each_combination_of_parameters_is_an_instance(manifest: Manifest) -> No
         'ConsumerWait__1 == /\\ ConsumerWait("1/1")',
         'ConsumerWait__2 == /\\ ConsumerWait("1/2")',
     ]
-    module = labelled_module("Labelled", model, spec, known)
     assert module.startswith("---- MODULE Labelled ----\nEXTENDS MCSplitMap\n")
     assert module.endswith("    \\/ ConsumerWait__2\n    \\/ Terminating\n====\n")
     assert labelled_configuration(configuration) == f"{configuration.text}\nCONSTANT Next <- Next__labelled\n"
+
+
+def test_model_values_are_no_strings(doors: Manifest) -> None:
+    """The labelled module declares those that it speaks of."""
+    [model] = doors.select(["Door/shut"])
+    spec = doors.specs["Door"]
+    configuration = Configuration.load(doors.folder / model.cfg)
+    module = labelled_module("Labelled", model, spec, configuration, instances(model, spec, configuration))
+    assert module.splitlines()[2:5] == ["CONSTANT ann", "CONSTANT bob", "PersonTake__1 == /\\ PersonTake(ann)"]
+    assert labelled_configuration(configuration).endswith("CONSTANT ann = ann\nCONSTANT bob = bob\n")
 
 
 def test_several_parameters_are_multiplied(manifest: Manifest) -> None:

@@ -185,3 +185,27 @@ def test_the_last_coverage_report_counts() -> None:
         return "".join(f"@!@!@STARTMSG {code}:0 @!@!@\n{text}\n@!@!@ENDMSG {code} @!@!@\n" for code, text in lines)
 
     assert parse_output(report("1:1", "1:1") + report("1,000:2,000", "1:3")).actions == {"Up": Coverage(1001, 2003)}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "counts", "loop"),
+    [
+        ("success", Kind.SUCCESS, [], None),
+        ("safety", Kind.INVARIANT, [0, 1, 2], None),
+        ("deadlock", Kind.DEADLOCK, [0, 1], None),
+        ("lasso", Kind.TEMPORAL, [0, 1, 2], 1),
+        ("stuttering", Kind.TEMPORAL, [0, 1], 1),
+    ],
+)
+def test_what_a_newer_tlc_says_is_read(name: str, kind: Kind, counts: list[int], loop: int | None) -> None:
+    """Written after the documented form of its messages, and from no run: none was at hand.
+
+    A newer one may name the initial predicate, give an action its arguments, and add places to the coverage.
+    """
+    result = parse_output((RECORDED / "newer" / f"{name}.out").read_text())
+    assert result.kind is kind
+    assert [state.variables["count"] for state in result.trace] == counts
+    assert [state.action for state in result.trace] == [None, "Up", "Up"][: len(counts)]
+    assert result.loop == loop
+    assert result.actions == {"Up": Coverage(2, 2), "Never": Coverage(0, 0)}
+    assert result.closing is None or result.closing.action == "Up"

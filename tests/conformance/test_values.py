@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omni_ipc.conformance.values import parse
+from omni_ipc.conformance.values import parse, parse_printed
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.values import FrozenMap, Value, normal, show
 
@@ -125,3 +125,9 @@ def test_a_text_that_is_no_value_is_refused_with_the_place(text: str, complaint:
     with pytest.raises(FormatError, match="Not a TLA\\+ value") as caught:
         parse(text)
     assert complaint in str(caught.value)
+
+
+def test_printed_tuples_are_found_among_other_words() -> None:
+    """Those with the tag, wrapped or not; whatever else is printed is passed over."""
+    text = 'Finished. <<"mine", 1>>\n<< "other", 2 >> << "mine",\n   {<<"mine", 3>>},\n   TRUE >> end'
+    assert list(parse_printed(text, "mine")) == [("mine", 1), ("mine", frozenset({("mine", 3)}), True)]

@@ -39,23 +39,35 @@ ORDERS = {
     "drain": 256,
     "device_copy": 12,
     "disconnect": 130,
-    "several_outputs": 420,
-    "reuse": 420,
-    "abort": 354,
-    "salvage": 32,
+    "several_outputs": 450,
+    "reuse": 456,
+    "abort": 276,
+    "salvage": 34,
     "admission": 16,
     "long_render": 4,
-    "cancelling": 176,
-    "late_answer": 76,
+    "cancelling": 264,
+    "pump_survival": 397,
     "closing": 382,
 }
+WALKED = {
+    "abandoned_stream",
+    "admitting",
+    "async_output",
+    "drain_before_sleep",
+    "late_answer",
+    "reused_request_id",
+    "shutdown_salvage",
+    "timeout_order",
+}
+"""Worlds whose orders are too many to exhaust: `omni-ipc conform` walks every step of their models instead."""
+
 ENDINGS = {
     "disconnect": 2,
     "several_outputs": 3,
     "abort": 2,
     "admission": 2,
     "cancelling": 2,
-    "late_answer": 2,
+    "pump_survival": 5,
     "closing": 6,
 }
 """How many ways there are to end well, where there is more than one."""
@@ -80,7 +92,7 @@ def test_the_explorer_finds_each_defect_and_its_trace_replays(name: str) -> None
     assert switches <= 30
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", sorted(SCENARIOS.keys() - WALKED))
 def test_no_order_of_steps_fails_on_the_reference(name: str) -> None:
     """Exhausted: every order of conflicting steps ends well; the numbers of orders and of endings are pinned."""
     report = explore_scenario(name)
@@ -94,6 +106,13 @@ def test_a_random_walk_finds_each_defect_too(name: str) -> None:
     """Another strategy, the same fault: within its 2,000 runs."""
     report = explore_scenario(DEFECTS[name].scenario, defect=name, strategy="random")
     assert report.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("name", sorted(WALKED))
+def test_no_order_that_was_drawn_fails_in_a_world_that_is_walked(name: str) -> None:
+    """There, what the model does not speak of is done at once; here it waits for its turn, in a sample of orders."""
+    report = explore_scenario(name, strategy="random", runs=200)
+    assert (report.verdict, report.failure) == (Verdict.BOUNDED, None)
 
 
 def test_each_defect_exchanges_one_part_for_a_subclass() -> None:

@@ -11,7 +11,7 @@ from omni_ipc.seam.api import Task
 from omni_ipc.testbed import ControlledRuntime, explore
 from omni_ipc.workflows.exploring import explore_scenario
 
-ONE, OTHER = "future_orphan", "late_answer"
+ONE, OTHER = "future_orphan", "salvage"
 
 
 class Named:

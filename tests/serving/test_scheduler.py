@@ -190,3 +190,39 @@ def test_a_request_that_is_aborted_at_any_moment_has_one_outcome() -> None:
 
     exhaust(scenario)
     assert seen == {Outcome.RESULT, Outcome.ABORTED}
+
+
+def test_whoever_is_woken_for_a_request_that_was_aborted_meanwhile_waits_on() -> None:
+    """A dispatcher that sleeps is woken, and looks anew: it takes what is open by then, and is never given nothing."""
+    taken: set[tuple[str, ...]] = set()
+
+    def scenario(rt: ControlledRuntime) -> None:
+        scheduler = Scheduler(rt=rt, outputs=Dropped(), max_batch=2, max_waiting=3)
+        client = rt.spawn(submit_and_abort, scheduler, name="client")
+        taken.add(tuple(ids(scheduler.next_batch(look_s=1.0))))
+        client.join()
+
+    exhaust(scenario)
+    assert taken == {("a",), ("b",)}
+
+
+def submit_and_abort(scheduler: Scheduler) -> None:
+    scheduler.admit(A)
+    scheduler.abort("a")
+    scheduler.admit(B)
+
+
+def test_a_deleted_stream_is_never_computed_and_never_lets_the_dispatcher_out_with_nothing() -> None:
+    """It is ended when the dispatcher next looks, be that before it sleeps or when its time to look has come."""
+    taken: set[tuple[str, ...]] = set()
+
+    def scenario(rt: ControlledRuntime) -> None:
+        scheduler = Scheduler(rt=rt, outputs=Dropped(), max_batch=2, max_waiting=3)
+        scheduler.desert(scheduler.admit(A))
+        client = rt.spawn(scheduler.admit, B, name="client")
+        taken.add(tuple(ids(scheduler.next_batch(look_s=1.0))))
+        client.join()
+        assert scheduler.statistics().ended[Outcome.ABORTED] == 1
+
+    exhaust(scenario)
+    assert taken == {("b",)}

@@ -80,3 +80,13 @@ def test_a_limit_tells_which_setting_to_set_with_the_value_as_given() -> None:
     assert Limit(10.5, VARIABLE, "10.50").remedy == (
         "If the work is merely slow, set OMNI_IPC_OUTPUT_TIMEOUT=10.50 to a larger value."
     )
+
+
+def test_the_variable_is_looked_up_elsewhere_where_that_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mapping in place of the process's environment, read at each wait as that is."""
+    monkeypatch.setenv(VARIABLE, "700")
+    environ: dict[str, str] = {}
+    timeout = OutputTimeout(CONFIG, environ)
+    assert timeout.resolve().setting == "output_timeout_s"
+    environ[VARIABLE] = "800"
+    assert timeout.resolve() == Limit(800.0, VARIABLE, "800")

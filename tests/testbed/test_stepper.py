@@ -6,7 +6,9 @@ import pytest
 
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import FailureKind
-from omni_ipc.testbed import ControlledRuntime, Refused, ScheduleFailed, Stepper
+from omni_ipc.testbed import ControlledRuntime, Refused, ScheduleFailed, Stepper, Stepping
+from omni_ipc.testbed.faults.kill import Kill
+from omni_ipc.testbed.faults.timers import EarlyTimers
 from tests.testbed.kernels import philosophers, together
 
 
@@ -134,3 +136,65 @@ def test_objects_can_be_looked_at_between_steps_but_not_waited_for() -> None:
             queues[0].get()
         stepper.take("main")
         assert queues[0].qsize() == 1
+
+
+def enabled(stepper: Stepper) -> list[tuple[str, str]]:
+    return [(offer.task, offer.action) for offer in stepper.enabled()]
+
+
+def test_many_runs_share_what_outlives_a_run() -> None:
+    """Each begins at the beginning."""
+    with Stepping(relay) as stepping:
+        for _ in range(3):
+            with stepping.begin() as stepper:
+                assert enabled(stepper) == [("main", "Start")]
+                stepper.take("main")
+                assert enabled(stepper) == [("main", "Look"), ("a", "queue.put")]
+                assert stepper.finish() == "got []"
+
+
+def test_faults_are_steps_of_agents() -> None:
+    """A kill takes the task away; what waited for it goes on, and what it held stays as it was."""
+
+    def scenario(rt: ControlledRuntime) -> str:
+        done: list[str] = []
+        worker = rt.spawn(lambda: (rt.sleep(1.0), done.append("work")), name="worker")
+        worker.join()
+        return f"{done} at {rt.now()}"
+
+    with Stepping(scenario, faults=(Kill("worker"), EarlyTimers(1))) as stepping:
+        with stepping.begin() as stepper:
+            stepper.take("main")
+            assert [(offer.task, offer.enabled) for offer in stepper.offers()] == [
+                ("main", False),
+                ("worker", False),
+                ("time", True),
+                ("kill(worker)", True),
+            ]
+            stepper.take("kill(worker)")
+            assert enabled(stepper) == [("main", "task.join")]
+            assert repr(stepper.finish()) == "'[] at 0.0'"
+        with stepping.begin() as stepper:
+            stepper.take("main")
+            stepper.take("time")
+            assert enabled(stepper) == [("worker", "sleep"), ("kill(worker)", "fault.kill(worker)")]
+            stepper.take("worker")
+            assert enabled(stepper) == [("main", "task.join")]
+            assert stepper.finish() == "['work'] at 1.0"
+        with stepping.begin() as stepper:
+            assert stepper.finish() == "['work'] at 1.0", "time is no fault, and a kill is no duty"
+
+
+def test_time_that_finds_nobody_ends_the_run_as_stuck() -> None:
+    """As an agent's step, too."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        rt.event().wait()
+
+    with Stepper(scenario, faults=(EarlyTimers(1),)) as stepper:
+        assert enabled(stepper) == [("time", "time.passes")]
+        stepper.take("time")
+        assert stepper.failure is not None
+        assert stepper.failure.kind is FailureKind.LOST_WAKEUP
+        with pytest.raises(ScheduleFailed, match="wait"):
+            stepper.finish()

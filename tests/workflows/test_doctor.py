@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from omni_ipc.conformance.toolchain import Container, Toolchain
 from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.workflows import doctor
 from omni_ipc.workflows.doctor import Finding, Health, examine, works
@@ -30,7 +31,7 @@ def test_whatever_is_not_well_has_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_
     """A machine that lacks everything optional: the core works, and each lack comes with what to do."""
     monkeypatch.setattr("omni_ipc.conformance.toolchain._packaged", lambda package, path: None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name in ("JAVA_HOME", "OMNI_IPC_TLA2TOOLS"):
+    for name in ("JAVA_HOME", "OMNI_IPC_TLA2TOOLS", "OMNI_IPC_TLC_IMAGE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
@@ -85,7 +86,16 @@ def test_another_tlc_is_told_to_be_untried(monkeypatch: pytest.MonkeyPatch, tmp_
     jar = tmp_path / "tla2tools.jar"
     jar.write_bytes(b"another")
     monkeypatch.setenv("OMNI_IPC_TLA2TOOLS", str(jar))
-    assert doctor._tlc().health is Health.DEGRADED
+    assert {finding.subject: finding.health for finding in doctor._tlc()}["TLC"] is Health.DEGRADED
+
+
+def test_a_tlc_in_an_image_of_docker_is_told_to_be_untried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the third choice, and nobody here has ever run it."""
+    container = Container(Path("docker"), "omni-ipc-tlc")
+    monkeypatch.setattr(Toolchain, "find", lambda: Toolchain(Path("java"), Container.JAR, container))
+    (finding,) = doctor._tlc()
+    assert (finding.subject, finding.health) == ("TLC", Health.DEGRADED)
+    assert "in docker's image 'omni-ipc-tlc'" in finding.found
 
 
 @pytest.mark.torch
@@ -122,9 +132,8 @@ def test_a_program_that_fails_is_missing_with_its_own_last_words() -> None:
 
 def _quick(patch: pytest.MonkeyPatch) -> list[Finding]:
     """Examine all but what has to be started."""
-    for name in ("_java", "_tlc"):
-        patch.setattr(doctor, name, lambda: Finding("started", Health.OK, ""))
-    patch.setattr(doctor, "_torch", lambda: iter(()))
+    for name in ("_tlc", "_torch"):
+        patch.setattr(doctor, name, lambda: iter(()))
     return list(examine())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from omni_ipc.transport.channel import LaneSender
 from omni_ipc.transport.lane import Lane
@@ -28,8 +28,14 @@ class SharingSender(LaneSender[M]):
 
     def __init__(self, *, other: LaneSender[M], own: LaneSender[M]) -> None:
         writer = other._writers[0]
-        super().__init__(SecondWriter(writer.lane, doorbell=writer._doorbell), timeout=other._timeout)
-        self._own = own
+        second = SecondWriter(writer.lane, doorbell=writer._doorbell)
+        super().__init__(second, timeout=other._timeout)
+        self._own, self._unused = own, own._writers
+        own._writers, own._slab = (second,), None
+
+    def send(self, message: M, payload: Any = None) -> None:
+        self._own.send(message, payload)  # whoever listens to that one hears of it
 
     def close(self) -> None:
+        self._own._writers = self._unused
         self._own.close()

@@ -61,10 +61,10 @@ class Watch(Controlled):
     def read(self, field: str, get: Callable[[], Any]) -> Any:
         """Return the value of a field for the current task."""
         kernel = self.kernel
-        value = _peek(get)
-        is_container = isinstance(value, _CONTAINERS)
         if kernel.over or kernel.current is kernel.outside:
             return get()
+        value = _peek(get)
+        is_container = isinstance(value, _CONTAINERS)
         if self._guard is None and not kernel.current.atomic and not isinstance(value, Controlled):
             make = _Use if can_change(value) else _Read
             return kernel.perform(make("field.read", WatchedField(self, field), get))

@@ -182,7 +182,7 @@ def test_a_death_is_told_with_several_ranks_step_by_step_and_on_any_device(confi
         with Engine(settings, PipelineSpec("tests.serving.contract.models:Model"), hosts=hosts) as engine:
             death = Death(hosts.pids[-1], ticks)
             streams = [engine.submit(Request(f"{number}", options={"forward_s": 60})) for number in range(2)]
-            until(lambda: engine.describe().waiting == 0)
+            until(lambda: engine.describe().waiting < len(streams))  # the first may have been taken alone
             os.kill(hosts.pids[-1], signal.SIGKILL)
             for stream in streams:
                 with pytest.raises(PeerDied, match="killed by SIGKILL"):

@@ -1,0 +1,69 @@
+"""``omni-ipc conform``: code along every step of its models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import RenderableType
+
+from omni_ipc.cli.ending import working
+from omni_ipc.cli.options import Defect, Json, described
+from omni_ipc.records import Verdict
+from omni_ipc.report.output import Output, table
+from omni_ipc.report.text import counted, tell
+from omni_ipc.report.verdicts import sign
+
+if TYPE_CHECKING:
+    from omni_ipc.workflows.conforming import WalkedModel
+
+
+def conform(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL", help="A spec, or a scenario that has one: SplitMap. Default: all."),
+    ] = None,
+    defect: Defect = None,
+    seconds: Annotated[float, typer.Option(help="Of computing, for one model, at most.")] = 60.0,
+    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to save the traces of divergences.")] = None,
+    json: Json = None,
+) -> int:
+    """Walk the code along every step of its models: in each state the same steps, after each step the same state."""
+    from omni_ipc.workflows import conforming
+
+    out = Output(json)
+    with working("walking models") as show_progress:
+        conformed = conforming.conform(
+            models or (),
+            defect=defect,
+            seconds=seconds,
+            save=save,
+            progress=lambda model, done, total: show_progress(model.model if model else "reading graphs", done, total),
+        )
+    out.say(table(("", "model", "code"), [_row(model) for model in conformed.models]))
+    for model in conformed.models:
+        if model.trace and model.failure:
+            steps = [f"  {number}. {step}" for number, step in enumerate(model.trace.steps, start=1)]
+            out.say("", f"{model.scenario} along {model.model}:", *steps, tell(model.failure))
+        if model.saved:
+            out.say(f"as a test: pytest {model.saved}")
+    edges, steps = (sum(getattr(model, what) for model in conformed.models) for what in ("taken", "steps"))
+    agreed = sum(model.verdict is Verdict.BOUNDED for model in conformed.models)
+    out.say(
+        "",
+        f"{agreed} of {counted(len(conformed.models), 'model')} agree with the code: "
+        f"{edges:,} distinct steps of models, in {steps:,} steps of code",
+    )
+    return out.write("conform", conformed.verdict.exit_code, conformed)
+
+
+def _row(model: WalkedModel) -> tuple[RenderableType, ...]:
+    lacking = [f"{each.action} {each.taken} of {each.of}" for each in model.actions if each.taken < each.of]
+    below = [
+        f"{model.states:,} states; {model.steps:,} steps of code, {counted(model.runs, 'run')}, {model.seconds:.1f} s",
+        f"graph {model.graph}",
+    ]
+    if lacking and model.verdict is Verdict.BOUNDED:
+        below.append(f"not wholly: {', '.join(lacking)}")
+    return sign(model.verdict), f"{model.model}\n{model.scenario}", described(model.reason, *below)

@@ -1,0 +1,37 @@
+"""``omni-ipc record``: a command, with what its processes do taken down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from omni_ipc.cli.options import Json
+from omni_ipc.errors import Inconclusive
+from omni_ipc.report.output import Output
+from omni_ipc.report.text import counted
+
+
+def record(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run, behind two dashes.")],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="Where to write a file for each process.")] = Path("recorded"),
+    json: Json = None,
+) -> int:
+    """Run a command, and take down every step of the Python processes that come of it."""
+    from omni_ipc.workflows.recording import record as run
+
+    out = Output(json)
+    recorded = run(command, to)
+    if not recorded.files:
+        raise Inconclusive(
+            f"'{command[0]}' ended with exit code {recorded.exit_code}, and no process of it recorded anything: none "
+            "was a Python that has omni_ipc and takes PYTHONPATH. Record its `python ...` command itself."
+        )
+    out.say(
+        f"{counted(len(recorded.files), 'file')}, one for each process, {recorded.nbytes:,} bytes: {recorded.folder}",
+        f"the command ended with exit code {recorded.exit_code}",
+        "",
+        f"omni-ipc validate {recorded.folder} --spec SplitMap",
+    )
+    return out.write("record", 1 if recorded.exit_code else 0, recorded)

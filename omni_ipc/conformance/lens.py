@@ -1,0 +1,201 @@
+"""Looking at a recording through a model: which of its steps the model speaks of, and with which parameters.
+
+An action is the region of the same name ("PumpDeliver" is "Pump.Deliver"), and its parameters are the region's fields
+of the same name, or the name of its task. What the model does not speak of, it must not be asked about, and it is told
+why. A family of ids (the outputs of one batch)
+
+- is left out if it meets a region that the lens calls beyond the model;
+- leaves where a step that the model lacks bears its name and is taken on an object that the model observes, or changes
+  something of it there; or where a step of the model raises. What it did before is looked at, and what it does from
+  then on is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.conformance.counterexample import region
+from omni_ipc.conformance.manifest import Manifest, Spec, installed_folders
+from omni_ipc.conformance.recording import Session, Step
+from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.recordings import Change
+from omni_ipc.records import Field
+
+TASK = "task"
+"""As a field of a region: the name of its task."""
+
+
+class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One model, as recordings show it.
+
+    Args:
+        module: extends the model's and `Recording`; "TraceSplitMap".
+        observes: object -> field -> the variable that must change as the field does.
+        ranges: variable -> the constant that its members are of, if it is a set of ids.
+        fields: action -> parameter -> field of the region, where their names differ; "task" is the task's name.
+        causes: effect -> its cause: of the same parameters, the cause came first.
+        until: a step that takes hold of something -> the one that lets go: who leaves in between has not taken hold.
+        beyond: regions of what the model does not speak of; a family that meets one is left out.
+        defined: constant of the model -> what the trace module defines for it.
+        whole: the constant that has the name of each family, even if no step bears it.
+        families: what separates the name of a family from the rest of an id; without it all ids are one family.
+    """
+
+    module: str
+    observes: dict[str, dict[str, str]] = {}
+    ranges: dict[str, str] = {}
+    fields: dict[str, dict[str, str]] = {}
+    causes: dict[str, str] = {}
+    until: dict[str, str] = {}
+    beyond: tuple[str, ...] = ()
+    defined: dict[str, str] = {}
+    whole: str = ""
+    families: str = ""
+
+    def observed(self, step: Step) -> Iterator[tuple[str, Change]]:
+        """Give the changes that a step shows of what the model knows, by variable."""
+        for (name, field), change in step.changes.items():
+            if (variable := self.observes.get(name, {}).get(field)) is not None:
+                yield variable, change
+
+    def family(self, value: Field) -> str:
+        """Name the family of an id."""
+        return str(value).partition(self.families)[0] if self.families else ""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A step that the model speaks of."""
+
+    action: str
+    params: dict[str, Field]
+    step: Step
+
+    def __str__(self) -> str:
+        params = ", ".join(f"{name}={value}" for name, value in self.params.items())
+        return f"{self.action}({params})"
+
+
+class View(msgspec.Struct, frozen=True):
+    """A session, seen through a lens.
+
+    Args:
+        steps: in the order of their beginnings.
+        domains: action -> parameter -> the constant that it ranges over.
+        left_out: family -> the region for which the model does not speak of it.
+        leaving: family -> the region at which it leaves.
+    """
+
+    session: Session
+    steps: tuple[Seen, ...]
+    domains: dict[str, dict[str, str]]
+    left_out: dict[str, str]
+    leaving: dict[str, str]
+
+
+def load_lenses(manifest: Manifest) -> dict[str, Lens]:
+    """Read the lenses of a folder of specs: ``trace/lenses.json``.
+
+    Raises:
+        UsageError: there is none, or it is damaged.
+    """
+    path = trace_folder(manifest) / "lenses.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Lens])
+    except OSError as error:
+        raise UsageError(f"Cannot read '{path}': {error.strerror}. Recordings are looked at through it.") from None
+    except msgspec.DecodeError as error:
+        raise UsageError(f"'{path}' is no table of lenses: {error}. Correct it there.") from None
+
+
+def trace_folder(manifest: Manifest) -> Path:
+    """The folder of what concerns recordings."""
+    return manifest.folder / "trace"
+
+
+def trace_library(manifest: Manifest) -> tuple[Path, ...]:
+    """The folders of modules for recordings; `Recording` need not be copied to specs of one's own."""
+    return (trace_folder(manifest), *(folder / "trace" for folder in installed_folders()))
+
+
+def find_lens(name: str, manifest: Manifest) -> tuple[Spec, Lens]:
+    """Look up a spec with its lens.
+
+    Raises:
+        UnknownName: there is no spec of that name, or no lens for it.
+    """
+    lenses = load_lenses(manifest)
+    if name not in lenses or name not in manifest.specs:
+        raise UnknownName("spec with a lens for recordings", name, lenses.keys() & manifest.specs.keys())
+    return manifest.specs[name], lenses[name]
+
+
+def look(session: Session, spec: Spec, lens: Lens) -> View:
+    """Look at a session."""
+    vocabulary = {region(action): action for action in spec.actions}
+    beyond = {family: step.action for step in session.steps for family in _beyond(step, lens)}
+    steps: list[Seen] = []
+    leaving: dict[str, str] = {}
+    for step in session.steps:
+        for family in _leaving(step, vocabulary, spec, lens):
+            leaving.setdefault(family, f"{step.action} raised {step.error}" if step.error else step.action)
+        seen = _seen(step, vocabulary, spec, lens)
+        if seen is not None and not _families(seen, lens) & (beyond.keys() | leaving.keys()):
+            steps.append(seen)
+    held = set(_held(steps, lens))
+    kept = tuple(seen for seen in steps if not (id(seen) in held and leaving.keys() & _families(seen, lens)))
+    return View(session, kept, spec.actions, beyond, {each: why for each, why in leaving.items() if each not in beyond})
+
+
+def _families(seen: Seen, lens: Lens) -> set[str]:
+    return {*map(lens.family, seen.params.values())}
+
+
+def _held(steps: Iterable[Seen], lens: Lens) -> Iterator[int]:
+    """Give, by identity, the steps that took hold of something and did not let go."""
+    holding: dict[tuple[str, tuple[Field, ...]], Seen] = {}
+    for seen in steps:
+        if seen.action in lens.until:
+            holding[lens.until[seen.action], tuple(seen.params.values())] = seen
+        holding.pop((seen.action, tuple(seen.params.values())), None)
+    return map(id, holding.values())
+
+
+def _seen(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Seen | None:
+    """Give the action that a step is; inside of another action it is a part of that one."""
+    action = vocabulary.get(step.action)
+    if action is None or step.error is not None or any(outer in vocabulary for outer in step.inside_of):
+        return None
+    return Seen(action, {name: _param(step, action, name, lens) for name in spec.actions[action]}, step)
+
+
+def _param(step: Step, action: str, name: str, lens: Lens) -> Field:
+    field = lens.fields.get(action, {}).get(name, name)
+    if field in step.fields:
+        return step.fields[field]
+    if field in (TASK, name):
+        return step.task
+    raise UsageError(
+        f"The region {step.action} has no field '{field}' for the parameter '{name}' of {action}. "
+        "Give it one in the code, or name another in spec/trace/lenses.json."
+    )
+
+
+def _beyond(step: Step, lens: Lens) -> Iterator[str]:
+    """Name the families that the model does not speak of, because they meet this step."""
+    if step.action in lens.beyond:
+        yield from map(lens.family, step.fields.values())
+
+
+def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Iterator[str]:
+    """Name the families that the model cannot follow through this step."""
+    action = vocabulary.get(step.action)
+    if action is not None and step.error is not None:
+        yield from (lens.family(_param(step, action, name, lens)) for name in spec.actions[action])
+    if action is None and any(name in lens.observes for name in step.looked):
+        parameters = {name for each in spec.actions.values() for name in each}
+        yield from (lens.family(value) for name, value in step.fields.items() if name in parameters)
+        for _, change in lens.observed(step):
+            yield from map(lens.family, (*change.came, *change.gone))

@@ -1,0 +1,244 @@
+"""Recordings as they were written by real processes: read, and put together to sessions.
+
+A session is an engine with its workers: the runtimes of all processes that share memory, directly or through others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.recordings import (
+    RECORDING_VERSION,
+    SUFFIX,
+    Begun,
+    Change,
+    Closed,
+    Ended,
+    Line,
+    Memory,
+    Process,
+    Watched,
+)
+from omni_ipc.records import Field
+
+_DECODER = msgspec.json.Decoder(Line)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One region that a task went through.
+
+    Args:
+        process: its id.
+        end_ns: None if the process was killed inside.
+        inside_of: the regions around it, the outermost first.
+        looked: names of the objects whose state was looked at when it ended.
+        changes: how it has changed: (object, field) -> change.
+    """
+
+    process: int
+    task: str
+    thread: int
+    action: str
+    fields: dict[str, Field]
+    begin_ns: int
+    end_ns: int | None
+    error: str | None
+    inside_of: tuple[str, ...]
+    looked: tuple[str, ...]
+    changes: dict[tuple[str, str], Change]
+
+    def __str__(self) -> str:
+        fields = ", ".join(f"{name}={value}" for name, value in self.fields.items())
+        return f"{self.task} of process {self.process}: {self.action}({fields})"
+
+
+class Log(msgspec.Struct, frozen=True):
+    """What one process has written.
+
+    Args:
+        lines: thread by thread, but for the first.
+        closed: False if it was killed, or left by ``os._exit``.
+    """
+
+    path: Path
+    process: Process
+    lines: tuple[Line, ...]
+    closed: bool
+
+
+class Session(msgspec.Struct, frozen=True):
+    """An engine and its workers.
+
+    Args:
+        steps: of all tasks, in the order of their beginnings.
+        killed: the processes that did not come to their end.
+        doubles: names of objects of which there are several, so that their steps cannot be told apart.
+    """
+
+    processes: tuple[int, ...]
+    steps: tuple[Step, ...]
+    killed: tuple[int, ...]
+    doubles: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"the session of {'process' if len(self.processes) == 1 else 'processes'} " + ", ".join(
+            map(str, self.processes)
+        )
+
+
+def load(paths: Sequence[Path]) -> list[Session]:
+    """Read recordings: files, or folders of them.
+
+    Raises:
+        UsageError: there is none; or a file is no recording, or of another version.
+        Inconclusive: a file is empty, damaged, or has a gap; tells the line.
+    """
+    files = sorted(file for path in paths for file in _files(path))
+    if not files:
+        raise UsageError(
+            f"There is no recording in {', '.join(map(repr, map(str, paths)))}: no file is named *{SUFFIX}. "
+            "Make one: omni-ipc record --to DIR -- COMMAND."
+        )
+    return list(_sessions([_read(file) for file in files]))
+
+
+def _files(path: Path) -> Iterable[Path]:
+    return path.rglob(f"*{SUFFIX}") if path.is_dir() else (path,)
+
+
+def _read(path: Path) -> Log:
+    try:
+        rows = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise UsageError(f"Cannot read the recording '{path}': {error.strerror}. Correct its path.") from None
+    torn = bool(rows.pop())  # what stands behind the last line's end: a process that was killed while it wrote
+    if not rows:
+        raise Inconclusive(f"The recording '{path}' is empty: nothing is known of its process. Record it anew.")
+    process, *lines = (_decode(path, at, row) for at, row in enumerate(rows, start=1))
+    if not isinstance(process, Process):
+        raise Inconclusive(f"The recording '{path}' has a gap: its first line is missing. Restore it, or record anew.")
+    if process.version != RECORDING_VERSION:
+        raise UsageError(
+            f"The recording '{path}' has version {process.version}; this omni-ipc reads version {RECORDING_VERSION}. "
+            "Record it anew."
+        )
+    _require_whole(path, lines)
+    closed = any(isinstance(line, Closed) for line in lines)
+    return Log(path, process, tuple(sorted(lines, key=lambda line: (line.thread, line.number))), closed and not torn)
+
+
+def _require_whole(path: Path, lines: Sequence[Line]) -> None:
+    """See that no line is missing before another one of its thread."""
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for line in lines:
+        numbers[line.thread].append(line.number)
+    for thread, found in numbers.items():
+        for expected, number in enumerate(sorted(found)):
+            if number != expected:
+                what = f"lacks line {expected}" if number > expected else f"has line {number} twice"
+                raise Inconclusive(
+                    f"The recording '{path}' has a gap: thread {thread} {what}. Restore it, or record anew."
+                )
+    promised = next((line.lines for line in lines if isinstance(line, Closed)), 0)
+    if len(lines) < promised:
+        raise Inconclusive(
+            f"The recording '{path}' has a gap: it has {len(lines)} lines of {promised}. Restore it, or record anew."
+        )
+
+
+def _decode(path: Path, at: int, row: bytes) -> Line:
+    try:
+        return _DECODER.decode(row)
+    except msgspec.DecodeError as error:
+        if at == 1:
+            raise UsageError(f"'{path}' is no recording: {error}. Give a *{SUFFIX} file, or their folder.") from None
+        raise Inconclusive(
+            f"The recording '{path}' is damaged in line {at}: {error}. Restore it, or record anew."
+        ) from None
+
+
+def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
+    """Put together the runtimes that share memory."""
+    by_inode: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    runtimes: dict[tuple[int, int], list[Step]] = {}
+    objects: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for place, log in enumerate(logs):
+        for line in log.lines:
+            match line:
+                case Memory(runtime=runtime, inode=inode):
+                    by_inode[inode].append((place, runtime))
+                case Watched(runtime=runtime, name=name):
+                    objects[place, runtime].append(name)
+        for runtime, step in _steps(log):
+            runtimes.setdefault((place, runtime), []).append(step)
+    for members in _components(runtimes, by_inode.values()):
+        steps = sorted((step for member in members for step in runtimes[member]), key=lambda step: step.begin_ns)
+        names = [name for member in members for name in objects[member]]
+        whose = sorted({place for place, _ in members})
+        yield Session(
+            processes=tuple(logs[place].process.pid for place in whose),
+            steps=tuple(steps),
+            killed=tuple(logs[place].process.pid for place in whose if not logs[place].closed),
+            doubles=tuple(sorted({name for name in names if names.count(name) > 1})),
+        )
+
+
+def _components(
+    runtimes: Iterable[tuple[int, int]], shared: Iterable[Sequence[tuple[int, int]]]
+) -> Iterator[list[tuple[int, int]]]:
+    above = {runtime: runtime for runtime in runtimes}
+
+    def root(member: tuple[int, int]) -> tuple[int, int]:
+        while above[member] != member:
+            member = above[member]
+        return member
+
+    for members in shared:
+        known = [member for member in members if member in above]
+        for member in known[1:]:
+            above[root(member)] = root(known[0])
+    groups: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    for runtime in above:
+        groups[root(runtime)].append(runtime)
+    return iter(groups.values())
+
+
+def _steps(log: Log) -> Iterator[tuple[int, Step]]:
+    """Pair beginnings with endings, thread by thread; each with its runtime."""
+    names = {line.object: line.name for line in log.lines if isinstance(line, Watched)}
+    endings = {line.step: line for line in log.lines if isinstance(line, Ended)}
+    inside: dict[int, list[Begun]] = defaultdict(list)  # by thread
+    for line in log.lines:
+        if not isinstance(line, Begun):
+            continue
+        around = inside[line.thread]
+        while around and not _holds(around[-1], line, endings):
+            around.pop()
+        ending = endings.get(line.step)
+        yield (
+            line.runtime,
+            Step(
+                process=log.process.pid,
+                task=line.task,
+                thread=line.thread,
+                action=line.action,
+                fields=line.fields,
+                begin_ns=line.time_ns,
+                end_ns=ending.time_ns if ending else None,
+                error=ending.error if ending else None,
+                inside_of=tuple(outer.action for outer in around),
+                looked=tuple(names[each] for each in ending.looked) if ending else (),
+                changes={(names[c.object], c.field): c for c in ending.changes} if ending else {},
+            ),
+        )
+        around.append(line)
+
+
+def _holds(outer: Begun, inner: Begun, endings: dict[int, Ended]) -> bool:
+    ending = endings.get(outer.step)
+    return ending is None or ending.number > inner.number

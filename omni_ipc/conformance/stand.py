@@ -1,0 +1,286 @@
+"""One run of code beside a state of its model: brought to rest, held against it, moved by a step of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
+
+from omni_ipc.conformance.divergence import Diverged, Divergence, Kind
+from omni_ipc.conformance.graph import Edge, Graph, Label
+from omni_ipc.conformance.moves import Moves
+from omni_ipc.conformance.replay import Difference, Offer
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Failure
+from omni_ipc.values import Value, normal, show
+
+_MOST_INTERNAL = 2_000
+_MOST_DEADLINES = 50
+
+
+class Run(Protocol):
+    """One run of code that stops before each operation."""
+
+    def enabled(self) -> Sequence[Offer]:
+        """The operations that can be performed now, by the age of their tasks; their places in code may be missing."""
+
+    def offers(self) -> Sequence[Offer]:
+        """The next operation of every living task, with its place in code."""
+
+    def take(self, task: str) -> None:
+        """Perform the task's next operation and go on to the one after it."""
+
+    def pass_time(self) -> bool:
+        """Let the next deadline come, if there is one, and nobody can go on before it."""
+
+    def state(self) -> Mapping[str, object]:
+        """The variables of the model, but for ghosts."""
+
+    def finish(self) -> Failure | None:
+        """Let everything run to its end in default order."""
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the run has ended before its time."""
+
+
+Choose = Callable[[Sequence[Offer]], Offer]
+"""Chooses the internal step that comes first."""
+
+
+class Reference:
+    """What code is held against.
+
+    Args:
+        termination: the action of a finished system, which is no step: there the code must end, and well.
+        ghosts: variables that the code need not show.
+        choices: actions with parameters that the code chooses: of several such steps that a model can take in a state
+            the code must be able to take one there, and each of them in some run.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        moves: Moves,
+        *,
+        termination: str | None,
+        ghosts: frozenset[str],
+        choices: Collection[str] = (),
+    ) -> None:
+        self.graph = graph
+        self.moves = moves
+        self.ghosts = ghosts
+        self.choices = frozenset(choices)
+        self.termination = frozenset(
+            place for place, edge in enumerate(graph.edges) if edge.label.action == termination
+        )
+        self.steps = tuple(
+            tuple(place for place in leaving if place not in self.termination) for leaving in graph.leaving
+        )
+        self.labels = tuple(frozenset(graph.edges[place].label for place in steps) for steps in self.steps)
+        self.shown = tuple(place for place, name in enumerate(graph.variables) if name not in ghosts)
+
+    def alike(self, place: int) -> list[int]:
+        """Give the steps from one state with one label: all of them but for nondeterminism are one."""
+        edge = self.graph.edges[place]
+        return [other for other in self.steps[edge.source] if self.graph.edges[other].label == edge.label]
+
+    def is_over(self, state: int) -> bool:
+        """Tell whether the system is finished in a state."""
+        return not self.steps[state] and not self.termination.isdisjoint(self.graph.leaving[state])
+
+    def may_be_missing(self, label: Label, offered: Collection[Label]) -> bool:
+        """Tell whether the code has chosen another step instead."""
+        return label.action in self.choices and any(other.action == label.action for other in offered)
+
+    def agrees(self, state: int, found: Sequence[Value]) -> bool:
+        """Tell whether what the code shows is a state, ghosts left out."""
+        values = self.graph.states[state]
+        return all(values[place] == value for place, value in zip(self.shown, found, strict=True))
+
+
+class Stand:
+    """A run, and the steps of the model that it has taken.
+
+    Args:
+        choose: which internal step comes first.
+        located: tell places in code, at some cost.
+
+    Attributes:
+        walked: the steps of the model so far.
+        steps: of the code so far.
+    """
+
+    def __init__(self, run: Run, reference: Reference, choose: Choose, *, located: bool = False) -> None:
+        self.walked: list[Edge] = []
+        self.steps = 0
+        self._run = run
+        self._reference = reference
+        self._choose = choose
+        self._located = located
+        self._where: str | None = None
+        self._label: Label | None = None
+
+    def begin(self, state: int) -> None:
+        """Bring the run to rest, and hold it against an initial state.
+
+        Raises:
+            Diverged: it is in another one.
+        """
+        self._settle()
+        if not self._reference.agrees(state, found := self._project()):
+            raise self._diverged(Kind.WRONG, "The code begins in another state.", self._differences(state, found))
+        self._meet(state)
+
+    def chosen(self, place: int) -> int:
+        """Give the step that the code can take instead of this one, if the choice among several is the code's."""
+        edges = self._reference.graph.edges
+        action = edges[place].label.action
+        if action not in self._reference.choices:
+            return place
+        offers = self._run.enabled()
+        likewise = (
+            other for other in self._reference.steps[edges[place].source] if edges[other].label.action == action
+        )
+        return next(
+            other
+            for other in (place, *likewise)
+            if any(self._reference.moves.of[edges[other].label].fits(offer) for offer in offers)
+        )
+
+    def take(self, place: int) -> int:
+        """Let the code take a step of the model, hold it against the state that follows, and return which step it was.
+
+        Raises:
+            Diverged: it cannot, or comes to another state, or can do there what the model does not do, or cannot.
+        """
+        graph = self._reference.graph
+        edge = graph.edges[place]
+        move = self._reference.moves.of[edge.label]
+        self._label = edge.label
+        if self._located:
+            self._where = next((offer.where for offer in self._run.offers() if offer.task == move.task), None)
+        self.walked.append(edge)
+        self._perform(move.task)
+        self._settle()
+        found = self._project()
+        alike = self._reference.alike(place)
+        arrived = next((at for at in alike if self._reference.agrees(graph.edges[at].target, found)), None)
+        if arrived is None:
+            changed = edge.source == edge.target and len(alike) == 1
+            differences = self._differences(edge.target, found)
+            why = f"{differences[0]}."
+            raise self._diverged(Kind.CHANGED if changed else Kind.WRONG, why, differences)
+        self.walked[-1] = graph.edges[arrived]
+        self._label = self._where = None
+        self._meet(graph.edges[arrived].target)
+        return arrived
+
+    def end(self, state: int) -> None:
+        """Let the code run to its end, if the model's system is finished.
+
+        Raises:
+            Diverged: it does not end, or fails.
+        """
+        if self._reference.is_over(state) and (failure := self._run.finish()) is not None:
+            raise self._diverged(Kind.STUCK, f"In the model all is done here; left alone, the code fails: {failure}.")
+
+    def _settle(self) -> None:
+        """Take internal steps until there are none."""
+        visible = self._reference.moves.is_visible
+        for _ in range(_MOST_INTERNAL):
+            internal = [offer for offer in self._run.enabled() if not visible(offer.task, offer.action)]
+            if not internal:
+                break
+            self._perform((self._choose(internal) if len(internal) > 1 else internal[0]).task)
+        else:
+            raise self._diverged(
+                Kind.STUCK,
+                f"The code does not come to rest: after {_MOST_INTERNAL:,} steps that the model does not speak of, "
+                f"'{internal[0].task}' still is at {internal[0].action}.",
+            )
+        if self._run.failure is not None:
+            raise self._diverged(Kind.STUCK, f"The code failed: {self._run.failure}.")
+
+    def _perform(self, task: str) -> None:
+        self._run.take(task)
+        self.steps += 1
+
+    def _meet(self, state: int) -> None:
+        """Hold the steps that the code can take against those of the model."""
+        wanted = self._reference.labels[state]
+        for _ in range(_MOST_DEADLINES):
+            if not wanted or self._run.enabled() or not self._run.pass_time():
+                break
+            self._settle()
+            if not self._reference.agrees(state, found := self._project()):
+                raise self._diverged(
+                    Kind.WRONG, "Time passed, and the state is another.", self._differences(state, found)
+                )
+        offered: set[Label] = set()
+        for offer in self._run.enabled():
+            fitting = self._reference.moves.fitting(offer, wanted)
+            if not fitting:
+                raise self._unexpected(offer, state)
+            offered.update(fitting)
+        for label in sorted(wanted - offered):
+            if not self._reference.may_be_missing(label, offered):
+                raise self._missing(label)
+
+    def _unexpected(self, offer: Offer, state: int) -> Diverged:
+        fields = ", ".join(f"{name}={show(normal(value))}" for name, value in offer.fields.items())
+        able = ", ".join(sorted(map(str, self._reference.labels[state]))) or "nothing"
+        self._where = next((other.where for other in self._run.offers() if other.task == offer.task), None)
+        self._label = None
+        return self._diverged(
+            Kind.UNEXPECTED, f"The task '{offer.task}' can take {offer.action}({fields}); the model can take {able}."
+        )
+
+    def _missing(self, label: Label) -> Diverged:
+        move = self._reference.moves.of[label]
+        offer = next((offer for offer in self._run.offers() if offer.task == move.task), None)
+        self._label, self._where = label, offer.where if offer else None
+        if offer is None:
+            return self._diverged(Kind.MISSING, f"The task '{move.task}' has ended, or never began.")
+        if move.action == offer.action and not offer.enabled:
+            return self._diverged(Kind.MISSING, f"The task '{offer.task}' waits for {offer.blocked_on}.")
+        fields = ", ".join(f"{name}={show(normal(value))}" for name, value in offer.fields.items())
+        waits = "" if offer.enabled else f" and waits for {offer.blocked_on}"
+        return self._diverged(Kind.MISSING, f"The task '{offer.task}' is at {offer.action}({fields}) instead{waits}.")
+
+    def _project(self) -> tuple[Value, ...]:
+        """Give the values that the code shows, in the order of the model's variables.
+
+        Raises:
+            UsageError: a variable is shown that the model does not have, or is not, and is no ghost.
+        """
+        try:
+            found = self._run.state()
+        except Exception as error:
+            raise UsageError(
+                f"The projection raised {type(error).__name__}: {error}, after {self._way()}. "
+                "Correct the world's project()."
+            ) from error
+        graph, ghosts = self._reference.graph, self._reference.ghosts
+        names = [graph.variables[place] for place in self._reference.shown]
+        if found.keys() != set(names):
+            unknown = ", ".join(sorted(found.keys() - set(names))) or "nothing"
+            lost = ", ".join(sorted(set(names) - found.keys())) or "none"
+            raise UsageError(
+                f"The projection shows {unknown} beyond the model, and lacks {lost}. Let project() give "
+                f"each variable that is not marked (* ghost *); so are {', '.join(sorted(ghosts)) or 'none'}."
+            )
+        return tuple([normal(found[name]) for name in names])
+
+    def _differences(self, state: int, found: Sequence[Value]) -> tuple[Difference, ...]:
+        graph = self._reference.graph
+        return tuple(
+            Difference(graph.variables[place], show(graph.states[state][place]), show(value))
+            for place, value in zip(self._reference.shown, found, strict=True)
+            if graph.states[state][place] != value
+        )
+
+    def _diverged(self, kind: Kind, why: str, differences: tuple[Difference, ...] = ()) -> Diverged:
+        return Diverged(Divergence(kind, tuple(self.walked), self._label, why, self._where, differences))
+
+    def _way(self) -> str:
+        return ", ".join(str(edge.label) for edge in self.walked) or "no step"

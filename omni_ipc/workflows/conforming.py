@@ -1,0 +1,283 @@
+"""Scenarios walked along every step of their models' state graphs: code and model shown to do the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc import scenarios
+from omni_ipc.conformance import manifest as manifests
+from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.counterexample import region
+from omni_ipc.conformance.divergence import Divergence
+from omni_ipc.conformance.dump import find_graph, ghosts, labels_of
+from omni_ipc.conformance.manifest import Manifest, Role
+from omni_ipc.conformance.moves import Moves
+from omni_ipc.conformance.stand import Reference
+from omni_ipc.conformance.walk import Order, Walker, never_taken, shortest
+from omni_ipc.conformance.walked import failure_of, to_path, to_trace
+from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.records import Failure, Trace, Verdict
+from omni_ipc.scenarios import Scenario
+from omni_ipc.testbed.loading import load
+from omni_ipc.workflows.walking import WorldRuns
+
+LEAST_ROUNDS = 3
+LEAST_STEPS = 8_000
+"""Of code, for each model: what is small is walked more often, each time with internal steps in another order."""
+
+SECONDS = 60.0
+_LONGEST_SHRINKING_S = 10.0
+
+
+class WalkedAction(msgspec.Struct, frozen=True):
+    """How much of an action was walked."""
+
+    action: str
+    taken: int  # steps of the graph
+    of: int
+
+
+class WalkedModel(msgspec.Struct, frozen=True):
+    """What walking a scenario along its model's graph came to."""
+
+    model: str
+    scenario: str
+    verdict: Verdict
+    reason: str  # a sentence
+    states: int
+    edges: int  # steps that the code can be asked to take
+    taken: int  # of them, at least once
+    rounds: int  # how often all of it was walked, each time with internal steps in another order
+    runs: int
+    steps: int  # of the code, internal ones included
+    actions: tuple[WalkedAction, ...]
+    graph: str  # where it is from
+    seconds: float
+    failure: Failure | None = None
+    trace: Trace | None = None  # of the divergence, shrunk
+    saved: str | None = None  # where that lies
+
+
+class Conformed(msgspec.Struct, frozen=True):
+    """All models that were asked for."""
+
+    models: tuple[WalkedModel, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.VIOLATED if any(m.verdict is Verdict.VIOLATED for m in self.models) else Verdict.BOUNDED
+
+
+Progress = Callable[[WalkedModel | None, int, int], object]
+"""Called with the model that is done (None before the first), how many are done, and how many there are."""
+
+
+def conform(
+    names: Sequence[str] = (),
+    *,
+    defect: str | None = None,
+    seconds: float = SECONDS,
+    save: Path | None = None,
+    progress: Progress = lambda *_: None,
+) -> Conformed:
+    """Walk scenarios along the state graphs of their models, or all that have one.
+
+    Args:
+        names: of specs, or of scenarios; or "path/to/file.py:function", which makes a scenario of one's own.
+        defect: walk the code with this field defect; then it should diverge.
+        seconds: of computing, for one model, at most; what they did not suffice for is told.
+        save: folder for the traces of divergences.
+
+    Raises:
+        UnknownName: a name is neither a spec with a scenario and a graph, nor such a scenario; or there is no defect.
+        UsageError: model and scenario do not fit together; or the defect shows in another scenario.
+        EnvironmentMissing: a graph must be made anew, and there is no TLC.
+    """
+    manifest = manifests.load()
+    chosen = _chosen(names, manifest, defect)
+    if not seconds > 0:
+        raise UsageError(f"seconds must be positive, and is {seconds:g}. Leave it out for {SECONDS:g} a model.")
+    done: list[WalkedModel] = []
+    progress(None, 0, len(chosen))
+    with Children() as children:
+        for scenario in chosen:
+            walked = _walk(_Subject.of(scenario, manifest, children), defect, seconds)
+            done.append(_saved(walked, save) if save and walked.trace else walked)
+            progress(done[-1], len(done), len(chosen))
+    return Conformed(tuple(done))
+
+
+def conform_along(trace: Trace, *, defect: str | None = None) -> Failure | None:
+    """Walk a scenario along the saved trace of a divergence; None if code and model agree there now.
+
+    Raises:
+        UsageError: the model no longer takes the trace's steps.
+    """
+    with Children() as children:
+        scenario = find_scenario(trace.scenario)
+        subject = _Subject.of(scenario, manifests.load(), children)
+    start, path = to_path(trace, subject.reference)
+    with WorldRuns(scenario, scenario.parts(defect)) as runs:
+        found = Walker(subject.reference, runs.begin).along(start, path)
+    return None if found is None else failure_of(found, subject.reference)
+
+
+def find_scenario(name: str) -> Scenario:
+    """Look up a scenario of the table, or call the function of one's own that makes one.
+
+    Raises:
+        UnknownName: there is none of that name.
+        UsageError: the function cannot be called, or makes something else.
+    """
+    if ":" not in name:
+        return scenarios.find(name)
+    made = load(name)()
+    if not isinstance(made, Scenario):
+        raise UsageError(
+            f"'{name}' makes {made!r}, and no scenario to be walked. Let it return omni_ipc.scenarios.Scenario(...)."
+        )
+    return dataclasses.replace(made, name=name)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Subject:
+    """A scenario with what it is held against."""
+
+    scenario: Scenario
+    model: str
+    reference: Reference
+    graph_from: str
+
+    @classmethod
+    def of(cls, scenario: Scenario, manifest: Manifest, children: Children) -> _Subject:
+        spec = scenario.require_model()
+        model = manifest.graph_model(spec)
+        graph, graph_from = find_graph(model, manifest, children)
+        termination = manifest.specs[spec].termination
+        moves = Moves(labels_of(model, manifest).values(), tasks=scenario.tasks, agents=scenario.agents)
+        _require_vocabulary(scenario, moves)
+        hidden, choices = ghosts(spec, manifest), manifest.specs[spec].choices
+        reference = Reference(graph, moves, termination=termination, ghosts=hidden, choices=choices)
+        return cls(scenario, model.name, reference, graph_from)
+
+
+def _require_vocabulary(scenario: Scenario, moves: Moves) -> None:
+    """Refuse a scenario whose steps are not those of its model; some task may never come to one of them."""
+    played = {(move.task, move.action) for move in moves.of.values() if move.action is not None}
+    actions = {region(label.action) for label in moves.of}
+    for task, action in sorted(played - scenario.steps):
+        raise UsageError(
+            f"In the model of '{scenario.name}' the task '{task}' takes the step {action}, which is not among the "
+            "scenario's steps. Add it there, or correct the scenario's tasks."
+        )
+    for task, action in sorted(step for step in scenario.steps if step[1] not in actions):
+        raise UsageError(
+            f"The scenario '{scenario.name}' names the step {action} of the task '{task}', and the model has no such "
+            "action. Take it away there, or give the model the action."
+        )
+
+
+def _chosen(names: Sequence[str], manifest: Manifest, defect: str | None) -> list[Scenario]:
+    graphs = {model.spec for model in manifest.models if model.role is Role.GRAPH}
+    known = [scenario for scenario in scenarios.SCENARIOS.values() if scenario.model in graphs]
+    own = [name for name in names if ":" in name]
+    if own and len(own) == len(names):
+        return list(map(find_scenario, own))
+    for name in names:
+        if not any(name in (scenario.name, scenario.model) for scenario in known):
+            raise UnknownName("model that code is walked along", name, {str(scenario.model) for scenario in known})
+    if names:
+        return [one for one in known if one.name in names or one.model in names]
+    if defect is None:
+        return known
+    if defect not in scenarios.DEFECTS:
+        raise UnknownName("defect", defect, scenarios.DEFECTS)
+    showing = scenarios.DEFECTS[defect]
+    if chosen := [one for one in known if one.name in (showing.scenario, *showing.also)]:
+        return chosen
+    raise UsageError(
+        f"The defect '{defect}' shows in no scenario that is walked along a model. "
+        f"Explore it: omni-ipc explore {showing.scenario} --defect {defect}."
+    )
+
+
+def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
+    began, spent = time.monotonic(), _spent(seconds)
+    reference, scenario = subject.reference, subject.scenario
+    todo = len(reference.graph.edges) - len(reference.termination)
+    taken: set[int] = set()
+    never: set[int] = set(range(len(reference.graph.edges))) - reference.termination
+    found: Divergence | None = None
+    runs = steps = rounds = 0
+    with WorldRuns(scenario, scenario.parts(defect)) as code:
+        for seed in itertools.count():
+            walker = Walker(reference, code.begin, order=_order(seed), seed=seed)
+            found = walker.cover(enough=spent)
+            taken |= walker.taken
+            never &= walker.never
+            rounds += len(walker.taken) == todo
+            runs, steps = runs + walker.runs, steps + walker.steps
+            is_enough = seed + 1 >= LEAST_ROUNDS and steps >= LEAST_STEPS
+            if found is not None or is_enough or spent():
+                break
+        if found is not None:
+            found = shortest(walker, found, reference, _spent(_LONGEST_SHRINKING_S))
+    found = found or next((never_taken(place, reference) for place in sorted(never)), None)
+    return WalkedModel(
+        model=subject.model,
+        scenario=scenario.name,
+        verdict=Verdict.VIOLATED if found else Verdict.BOUNDED,
+        reason=f"{found}" if found else _reason(len(taken), todo, rounds),
+        states=len(reference.graph.states),
+        edges=todo,
+        taken=len(taken),
+        rounds=rounds,
+        runs=runs,
+        steps=steps,
+        actions=_actions(reference, taken),
+        graph=subject.graph_from,
+        seconds=time.monotonic() - began,
+        failure=failure_of(found, reference) if found else None,
+        trace=to_trace(found, reference, model=subject.model, scenario=scenario.name, defect=defect) if found else None,
+    )
+
+
+def _order(number: int) -> Order:
+    """Give the order of a round: the two extremes, then others."""
+    return (Order.OLDEST, Order.YOUNGEST)[number] if number < 2 else Order.DRAWN
+
+
+def _spent(seconds: float) -> Callable[[], bool]:
+    """Tell from now on whether so many seconds were spent; of computing, whatever else the machine has to do."""
+    end = time.process_time() + seconds
+    return lambda: time.process_time() > end
+
+
+def _reason(taken: int, todo: int, rounds: int) -> str:
+    if taken < todo:
+        return f"{taken:,} of {todo:,} steps were walked ({taken / todo:.0%}), and agreed; there was no time for more."
+    if rounds < LEAST_ROUNDS:
+        return f"Each of {todo:,} steps was walked, and agreed; there was no time to walk all of them again."
+    return f"Each of {todo:,} steps was walked {rounds} times, and agreed."
+
+
+def _actions(reference: Reference, taken: set[int]) -> tuple[WalkedAction, ...]:
+    edges = reference.graph.edges
+    all_of = Counter(edge.label.action for place, edge in enumerate(edges) if place not in reference.termination)
+    walked = Counter(edges[place].label.action for place in taken)
+    return tuple(WalkedAction(action, walked[action], count) for action, count in sorted(all_of.items()))
+
+
+def _saved(walked: WalkedModel, folder: Path) -> WalkedModel:
+    assert walked.trace is not None
+    defect = f".{walked.trace.defect}" if walked.trace.defect else ""
+    name = walked.scenario.rpartition(":")[2]
+    path = walked.trace.save(folder / f"{name}{defect}.conform.trace.json")
+    return msgspec.structs.replace(walked, saved=str(path))

@@ -1,0 +1,205 @@
+"""Recordings of real processes, held against a model."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.lens import View, find_lens, look
+from omni_ipc.conformance.manifest import load as load_manifest
+from omni_ipc.conformance.recording import Session
+from omni_ipc.conformance.recording import load as load_recordings
+from omni_ipc.conformance.rejection import Explainer, Rejection
+from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.validate import Answer, Bench, Found, validate
+from omni_ipc.errors import Inconclusive
+from omni_ipc.records import Verdict
+
+_VERDICTS = {
+    Answer.ACCEPTED: Verdict.HOLDS,  # of this recording, and no other
+    Answer.REJECTED: Verdict.VIOLATED,
+    Answer.INCONCLUSIVE: Verdict.INCONCLUSIVE,
+}
+
+
+class ValidatedSession(msgspec.Struct, frozen=True):
+    """One engine with its workers.
+
+    Args:
+        killed: the processes that did not come to their end.
+        steps: that the model speaks of.
+        left_out: a region beyond the model -> how many families of ids met it.
+        leaving: where ids left what the model speaks of -> how many.
+        reason: one sentence.
+    """
+
+    session: str
+    processes: tuple[int, ...]
+    killed: tuple[int, ...]
+    steps: int
+    left_out: dict[str, int]
+    leaving: dict[str, int]
+    answer: Answer
+    reason: str
+    probes: tuple[str, ...] = ()
+    rejection: Rejection | None = None
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """What the accepted recordings together have shown of the model.
+
+    Args:
+        actions: how often each was recorded.
+        reached: interesting states that they came through, by the probes that deny them.
+        missed: those that none of them came through.
+    """
+
+    actions: dict[str, int]
+    reached: tuple[str, ...]
+    missed: tuple[str, ...]
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What was never recorded."""
+        return (*(action for action, count in self.actions.items() if not count), *self.missed)
+
+
+class Validated(msgspec.Struct, frozen=True):
+    """All sessions of the recordings, against one spec."""
+
+    spec: str
+    sessions: tuple[ValidatedSession, ...]
+    coverage: Coverage
+    covered: bool
+    seconds: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all together: a rejection decides; then it is to be asked whether anything was accepted, and enough."""
+        answers = {session.answer for session in self.sessions if session.steps}
+        if Answer.REJECTED in answers:
+            return Verdict.VIOLATED
+        complete = answers == {Answer.ACCEPTED} and self.covered
+        return Verdict.HOLDS if complete else Verdict.INCONCLUSIVE
+
+
+Progress = Callable[[str], object]
+"""Called with what is being done."""
+
+
+def validate_recordings(
+    paths: Sequence[Path],
+    *,
+    spec: str,
+    whole: bool = False,
+    budget_s: float = 120.0,
+    progress: Progress = lambda _: None,
+) -> Validated:
+    """Hold recordings against a model.
+
+    Args:
+        whole: whether it takes every action and every interesting state of the model to be accepted.
+        budget_s: how long one search may take.
+
+    Raises:
+        UsageError: there is no recording, or no such spec; or a file is no recording.
+        Inconclusive: a recording is empty, damaged, or has a gap; or it holds not one step that the model speaks of.
+        EnvironmentMissing: there is no Java, or no TLC.
+    """
+    start = time.monotonic()
+    manifest = load_manifest()
+    of_spec, lens = find_lens(spec, manifest)
+    toolchain = Toolchain.find()
+    progress("reading recordings")
+    views = [look(session, of_spec, lens) for session in load_recordings(paths)]
+    if not any(view.steps for view in views):
+        raise Inconclusive(_nothing(spec, views))
+    with Children() as children:
+        bench = Bench(spec, of_spec, lens, manifest, toolchain, children, budget_s)
+        progress("searching")
+        found = validate([view for view in views if view.steps and not _confusion(view, bench)], bench)
+        explainer = Explainer(bench)
+        sessions = tuple(_judge(view, found, bench, explainer, progress) for view in views)
+    coverage = _coverage(bench, views, sessions)
+    return Validated(spec, sessions, coverage, not (whole and coverage.gaps), time.monotonic() - start)
+
+
+def _judge(
+    view: View, found: Sequence[Found], bench: Bench, explainer: Explainer, progress: Progress
+) -> ValidatedSession:
+    ours = [each for each in found if each.case.view is view]
+    rejected = next((each for each in ours if each.answer is Answer.REJECTED), None)
+    undecided = next((each for each in ours if each.answer is Answer.INCONCLUSIVE), None)
+    answer, reason, rejection = Answer.ACCEPTED, "an order of its steps is a behaviour of the model.", None
+    if undecided is not None:
+        answer, reason = Answer.INCONCLUSIVE, undecided.reason
+    elif not ours:
+        answer = Answer.INCONCLUSIVE
+        reason = _confusion(view, bench) or "the model speaks of none of its steps."
+    if rejected is not None:
+        progress("looking for the reason")
+        rejection = explainer.explain(rejected.case)
+        answer, reason = Answer.REJECTED, f"step {rejection.index} of it, {rejection.step}, is none of the model's."
+        if rejection.missing and (cut := _cut_short(view.session)):
+            answer, reason = Answer.INCONCLUSIVE, f"{cut}, and {reason} {rejection.repair}"
+    return ValidatedSession(
+        session=str(view.session),
+        processes=view.session.processes,
+        killed=view.session.killed,
+        steps=len(view.steps),
+        left_out=dict(Counter(view.left_out.values())),
+        leaving=dict(Counter(view.leaving.values())),
+        answer=answer,
+        reason=reason,
+        probes=tuple(sorted({probe for each in ours for probe in each.probes})),
+        rejection=rejection,
+    )
+
+
+def _confusion(view: View, bench: Bench) -> str:
+    """Say why the steps of a session cannot be told apart, if they cannot."""
+    doubled = [name for name in view.session.doubles if name in bench.lens.observes]
+    if not doubled:
+        return ""
+    return (
+        f"there are several objects {doubled[0]} over one runtime, so it is not known whose a step is. "
+        "Give each engine a runtime of its own."
+    )
+
+
+def _cut_short(session: Session) -> str:
+    """Say that a recording may lack its end, if it does."""
+    if not session.killed:
+        return ""
+    return f"the recording of process {session.killed[0]} has no end (it was killed, or the file was cut)"
+
+
+def _coverage(bench: Bench, views: Sequence[View], sessions: Sequence[ValidatedSession]) -> Coverage:
+    accepted = [v for v, session in zip(views, sessions, strict=True) if session.answer is Answer.ACCEPTED]
+    taken = Counter(seen.action for view in accepted for seen in view.steps)
+    reached = {probe for session in sessions if session.answer is Answer.ACCEPTED for probe in session.probes}
+    return Coverage(
+        actions={action: taken[action] for action in bench.spec.actions},
+        reached=tuple(probe for probe in bench.probes if probe in reached),
+        missed=tuple(probe for probe in bench.probes if probe not in reached),
+    )
+
+
+def _nothing(spec: str, views: Sequence[View]) -> str:
+    steps = sum(len(view.session.steps) for view in views)
+    met = ", ".join(sorted({why for view in views for why in _whys(view)}))
+    why = f" What it might speak of met {met}." if met else ""
+    return (
+        f"{spec} speaks of none of the {steps} steps that were recorded.{why} "
+        "Is it a recording of another program, or another spec that you mean?"
+    )
+
+
+def _whys(view: View) -> Iterator[str]:
+    yield from view.left_out.values()
+    yield from view.leaving.values()

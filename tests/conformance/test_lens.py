@@ -1,0 +1,147 @@
+"""What a model speaks of in a recording."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from omni_ipc.conformance.cases import GROUP, Pool, make_cases
+from omni_ipc.conformance.lens import Lens, View, find_lens, look
+from omni_ipc.conformance.manifest import Spec, load
+from omni_ipc.conformance.recording import Session, Step
+from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.recordings import Change
+from omni_ipc.records import Field
+
+SPEC, LENS = find_lens("SplitMap", load())
+LOOKED = ("OutputTable",)
+
+
+def step(
+    action: str, *, begin: int = 0, error: str | None = None, inside: tuple[str, ...] = (), **fields: Field
+) -> Step:
+    return Step(1, "task", 1, action, fields, begin, begin + 1, error, inside, (), {})
+
+
+def changing(action: str, field: str, *keys: str, begin: int = 0, **fields: Field) -> Step:
+    changes = {("OutputTable", field): Change(1, field, gone=keys)}
+    return msgspec.structs.replace(step(action, begin=begin, **fields), looked=LOOKED, changes=changes)
+
+
+def view_of(*steps: Step, spec: Spec = SPEC, lens: Lens = LENS) -> View:
+    return look(Session((1,), steps, (), ()), spec, lens)
+
+
+def told(view: View) -> list[str]:
+    return [str(seen) for seen in view.steps]
+
+
+def test_a_step_is_an_action_by_its_region_and_fields() -> None:
+    """What the model has no action for is left out, and so is a region inside of one that it has."""
+    view = view_of(
+        step("Worker.Announce", output="1"),
+        step("Bell.Ring"),
+        step("Pump.Unpack", output="1", inside=("Bell.Ring",)),
+        step("Consumer.Wait", output="1/1", inside=("Dispatcher.Expect",)),
+    )
+    assert told(view) == ["WorkerAnnounce(output=1)", "PumpUnpack(output=1)"]
+    assert (view.left_out, view.leaving) == ({}, {})
+
+
+def test_what_meets_a_region_beyond_the_model_is_left_out_with_all_its_family() -> None:
+    """Also what it did before; the others stay."""
+    view = view_of(
+        step("Worker.Announce", output="1"),
+        step("Worker.Announce", output="2"),
+        step("Pump.Deliver", output="1"),
+    )
+    assert told(view) == ["WorkerAnnounce(output=2)"]
+    assert view.left_out == {"1": "Pump.Deliver"}
+
+
+def test_what_another_step_changes_leaves_and_is_looked_at_until_then() -> None:
+    """The model lacks the step; one output of a batch takes all of it along."""
+    view = view_of(
+        step("Worker.Announce", output="1"),
+        step("Consumer.Wait", output="1/2"),
+        changing("Executor.Fail", "_waiting", "1/2"),
+        step("Pump.Unpack", output="1"),
+        step("Worker.Announce", output="2"),
+    )
+    assert told(view) == ["WorkerAnnounce(output=1)", "ConsumerWait(output=1/2)", "WorkerAnnounce(output=2)"]
+    assert view.leaving == {"1": "Executor.Fail"}
+
+
+def test_what_another_step_is_taken_on_leaves_even_if_nothing_is_seen_of_it() -> None:
+    """A drop before the output has come changes nothing that the model knows, and yet the output will go nowhere."""
+    view = view_of(
+        msgspec.structs.replace(step("Consumer.Drop", output="1"), looked=LOOKED),
+        msgspec.structs.replace(step("Dispatcher.Call", rpc=2), looked=LOOKED),
+        step("Worker.Announce", output="1"),
+        step("Worker.Announce", output="2"),
+    )
+    assert told(view) == ["WorkerAnnounce(output=2)"]
+    assert view.leaving == {"1": "Consumer.Drop"}
+
+
+def test_who_leaves_holding_something_has_not_taken_hold() -> None:
+    """Else the pump would have its hands full for ever."""
+    view = view_of(
+        step("Worker.Announce", output="1"),
+        step("Pump.Unpack", output="1"),
+        changing("Executor.Close", "_waiting", "1/1"),
+        step("Pump.TakeSplit", batch="1"),
+        step("Pump.Unpack", output="2"),
+    )
+    assert told(view) == ["WorkerAnnounce(output=1)", "PumpUnpack(output=2)"]
+
+
+def test_a_step_that_raised_is_where_its_family_leaves() -> None:
+    """The model has no such step; it is told which it was."""
+    view = view_of(step("Worker.Announce", output="1", error="Full"), step("Worker.Announce", output="2"))
+    assert told(view) == ["WorkerAnnounce(output=2)"]
+    assert view.leaving == {"1": "Worker.Announce raised Full"}
+
+
+def test_a_parameter_may_be_another_field_or_the_name_of_the_task() -> None:
+    """As the lens says, else by its own name; without any, it is told what is missing."""
+    spec = Spec("", {"WriterClaim": {"writer": "Writers"}})
+    assert told(view_of(step("Writer.Claim", lane="x"), spec=spec, lens=Lens("T"))) == ["WriterClaim(writer=task)"]
+    by_lane = Lens("T", fields={"WriterClaim": {"writer": "lane"}})
+    assert told(view_of(step("Writer.Claim", lane="x"), spec=spec, lens=by_lane)) == ["WriterClaim(writer=x)"]
+    with pytest.raises(UsageError, match=r"The region Writer\.Claim has no field 'lane'"):
+        view_of(step("Writer.Claim"), spec=spec, lens=by_lane)
+
+
+def test_a_spec_without_a_lens_is_told() -> None:
+    """With the nearest that has one."""
+    with pytest.raises(UnknownName, match="Did you mean 'SplitMap'"):
+        find_lens("SplitMop", load())
+
+
+def test_many_families_are_looked_at_in_groups_that_share_names_and_neighbours() -> None:
+    """Each family is in a group, neighbours are together in one, and no group is much larger than it may be."""
+    pool = Pool()
+    view = view_of(*(step("Worker.Announce", output=str(n), begin=10 * n) for n in range(1, 201)))
+    cases = make_cases(view, LENS, pool)
+    groups = [set(case.slots) for case in cases]
+    assert set().union(*groups) == {str(n) for n in range(1, 201)}
+    assert all(any({str(n), str(n + 1)} <= group for group in groups) for n in range(1, 200))
+    assert max(map(len, groups)) == GROUP
+    assert len(list(pool.families())) == GROUP
+    last = cases[-1]
+    assert last.original(last.named("200", LENS), LENS) == "200"
+    assert last.original(frozenset({last.named("200", LENS), "idle"}), LENS) == frozenset({"200", "idle"})
+
+
+def test_whole_families_have_slots_of_their_own_shape() -> None:
+    """A batch of two does not share names with a batch of three, whichever of its outputs were asked for or cached."""
+    pool = Pool()
+    view = view_of(
+        step("Consumer.Wait", output="1/1"),
+        changing("Dispatcher.Expect", "_cached", "1/1", "1/2", batch="1"),
+        step("Consumer.Wait", output="2/1"),
+    )
+    make_cases(view, LENS, pool)
+    shapes = {name: {rest for constant, rest in shape if constant == "Outputs"} for name, shape in pool.families()}
+    assert sorted(shapes.values(), key=len) == [{"/1"}, {"/1", "/2"}]

@@ -1,0 +1,94 @@
+"""Counterexamples of all bug models on code: the defect goes along, the reference does not."""
+
+from __future__ import annotations
+
+import functools
+
+import msgspec
+import pytest
+
+from omni_ipc.conformance.manifest import Role, load
+from omni_ipc.conformance.replay import Departure, Difference, Followed
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Failure, FailureKind, Verdict
+from omni_ipc.scenarios import SCENARIOS
+from omni_ipc.workflows import countering
+from omni_ipc.workflows.countering import Countered, counter_models
+
+AT_CODE_GRAIN = sorted({scenario.model for scenario in SCENARIOS.values() if scenario.model} & load().specs.keys())
+FAILURE = Failure(FailureKind.LOST_WAKEUP, "a waits for ever")
+FAILING = Followed(steps=5, places=(), failure=FAILURE)
+WELL = Followed(steps=5, places=())
+ELSEWHERE = Followed(steps=5, places=(), departure=Departure(4, "outputs.py:8 in f", (Difference("cached", "1", "2"),)))
+
+
+def has_bugs(spec: str) -> bool:
+    return any(model.spec == spec and model.role is Role.BUG for model in load().models)
+
+
+@pytest.mark.parametrize("spec", [spec for spec in AT_CODE_GRAIN if has_bugs(spec)])
+def test_each_counterexample_leads_the_defect_astray_and_not_the_reference(spec: str) -> None:
+    """State by state, lassos three times; the reference refuses a step, goes elsewhere, or ends well."""
+    for countered in counter_models([f"{spec}/bug"]):
+        assert countered.verdict is Verdict.HOLDS, countered
+        assert countered.steps > 0
+
+
+def test_whatever_has_no_code_at_its_grain_is_known() -> None:
+    """Each other spec with bug models has a scenario."""
+    assert {model.spec for model in load().models if model.role is Role.BUG} - set(AT_CODE_GRAIN) <= {
+        "Lane",
+        "Overflow",
+        "AsyncOutput",
+    }
+
+
+def test_a_model_that_must_hold_has_nothing_to_try() -> None:
+    """The command that names those of its spec that have."""
+    with pytest.raises(UsageError, match=r"'SplitMap/design' has no defect.* omni-ipc replay SplitMap/bug\."):
+        counter_models(["SplitMap/design"])
+
+
+def test_a_spec_without_code_is_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told, and nothing is claimed; Java is not even asked."""
+    monkeypatch.setattr(countering, "SCENARIOS", {})
+    (countered,) = counter_models(["SplitMap/bug/late_split_map/live"])
+    assert countered == Countered(
+        "SplitMap/bug/late_split_map/live",
+        "late_split_map",
+        Verdict.INCONCLUSIVE,
+        with_defect="No scenario is at the grain of SplitMap.",
+    )
+
+
+class Judging:
+    """Judges made-up ways of the code along real counterexamples."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._patch = monkeypatch
+
+    def __call__(self, model: str, defective: Followed, reference: Followed) -> Verdict:
+        ways = iter([defective, reference])
+        self._patch.setattr(countering, "follow_model", lambda *_: next(ways))
+        (countered,) = counter_models([model])
+        return countered.verdict
+
+
+def test_both_sides_must_come_as_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The defect all the way, and it fails; the reference not into the bad state, and without a failure."""
+    judge = functools.partial(Judging(monkeypatch), "Admission/bug/deferred_admission")
+    assert judge(FAILING, ELSEWHERE) is Verdict.HOLDS
+    assert judge(WELL, ELSEWHERE) is Verdict.VIOLATED, "the defect did no harm"
+    assert judge(ELSEWHERE, ELSEWHERE) is Verdict.VIOLATED, "the defect went elsewhere"
+    assert judge(FAILING, WELL) is Verdict.VIOLATED, "the reference came to the bad state"
+    assert judge(FAILING, msgspec.structs.replace(ELSEWHERE, failure=FAILURE)) is Verdict.VIOLATED
+
+
+def test_nothing_more_that_happens_is_harm_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the counterexample stays for ever, the code with the defect must stay, or fail; the reference must not."""
+    judge = functools.partial(Judging(monkeypatch), "SplitMap/bug/late_split_map/live")
+    resting = msgspec.structs.replace(WELL, rests=True)
+    assert judge(resting, WELL) is Verdict.HOLDS
+    assert judge(FAILING, ELSEWHERE) is Verdict.HOLDS
+    assert judge(WELL, WELL) is Verdict.VIOLATED, "the defect could go on"
+    assert judge(resting, resting) is Verdict.VIOLATED, "the reference stays, too"

@@ -1,0 +1,68 @@
+"""Recording a command: every Python process that comes of it, and nothing is changed in it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.conformance.recording import load
+from omni_ipc.errors import UsageError
+from omni_ipc.workflows.recording import record, recorded_here
+from tests.support.lanes import ROOT
+
+ENGINE = """
+import sys; sys.path.insert(0, {root!r})
+from omni_ipc.serving.engine import Engine, PipelineSpec
+from omni_ipc.serving.engine_config import EngineConfig
+from omni_ipc.serving.requests import Request
+with Engine(EngineConfig(workers=2), PipelineSpec("omni_ipc.pipelines.synthetic:Synthetic", {{"nbytes": 8}})) as engine:
+    engine.generate(Request("1"))
+"""
+
+
+def test_an_engine_and_its_workers_are_recorded_as_they_are(tmp_path: Path) -> None:
+    """The command knows nothing of it, and finds omni_ipc only later than Python starts."""
+    recorded = record([sys.executable, "-c", ENGINE.format(root=str(ROOT))], tmp_path / "log")
+    assert (recorded.exit_code, len(recorded.files)) == (0, 3)
+    (session,) = load([tmp_path / "log"])
+    assert len(session.processes) == 3
+    assert session.killed == ()
+    actions = {step.action for step in session.steps}
+    assert {"Engine.Admit", "Dispatcher.Send", "Worker.Announce", "Pump.Deliver", "Consumer.Wait"} <= actions
+
+
+def test_the_exit_code_is_the_commands_and_who_customises_python_still_does(tmp_path: Path) -> None:
+    """A sitecustomize of the user's runs as ever."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("import builtins; builtins.theirs = 5")
+    environment = {"PYTHONPATH": str(tmp_path / "site")}
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ |= environment
+    try:
+        recorded = record([sys.executable, "-c", "raise SystemExit(theirs)"], tmp_path / "log")
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+    assert (recorded.exit_code, recorded.files) == (5, ())
+
+
+def test_what_cannot_be_recorded_is_told(tmp_path: Path) -> None:
+    """No command, one that does not exist, a folder that holds recordings already."""
+    with pytest.raises(UsageError, match="There is nothing to record"):
+        record([], tmp_path)
+    with pytest.raises(UsageError, match="'no-such-command' cannot be started"):
+        record(["no-such-command"], tmp_path)
+    (tmp_path / "1-1.recording.jsonl").write_text("")
+    with pytest.raises(UsageError, match="holds recordings already"):
+        record([sys.executable, "-c", ""], tmp_path)
+
+
+def test_recording_here_leaves_no_trace_of_itself(tmp_path: Path) -> None:
+    """Environment and path are as they were before."""
+    before = dict(os.environ), list(sys.path)
+    with recorded_here(tmp_path):
+        assert os.environ["OMNI_IPC_RECORD"] == str(tmp_path)
+    assert (dict(os.environ), sys.path) == before

@@ -1,0 +1,107 @@
+"""Recordings of real processes against models: accepted, rejected with the reason, or neither."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.conformance.manifest import find_folder
+from omni_ipc.conformance.validate import Answer
+from omni_ipc.errors import Inconclusive, UnknownName
+from omni_ipc.records import Verdict
+from omni_ipc.workflows.validating import validate_recordings
+from tests.support.recordings import cut_before, cut_inside, doctored, without
+
+TRACE = find_folder() / "trace"
+EXPECTED = json.loads((TRACE / "bad" / "expected.json").read_text())
+SPECS = {"split_map": "SplitMap", "future_orphan": "FutureOrphan"}
+
+
+@pytest.mark.parametrize(("name", "spec"), SPECS.items())
+def test_good_recordings_are_accepted(name: str, spec: str) -> None:
+    """Explicitly, with all their steps; and it is told what of the model they never showed."""
+    validated = validate_recordings([TRACE / "ok" / name], spec=spec)
+    (session,) = validated.sessions
+    assert session.answer is Answer.ACCEPTED
+    assert session.steps == sum(validated.coverage.actions.values()) > 3
+    assert validated.verdict is Verdict.HOLDS
+    assert validated.coverage.gaps == validated.coverage.missed != ()
+
+
+@pytest.mark.parametrize("spec", SPECS.values())
+def test_bad_recordings_are_rejected_at_the_step_that_is_known_and_with_its_repair(spec: str) -> None:
+    """All in one search, each a session of its own; defects of real processes, and doctored ones."""
+    names = [name for name, expected in EXPECTED.items() if expected["spec"] == spec]
+    validated = validate_recordings([TRACE / "bad" / name for name in names], spec=spec)
+    assert validated.verdict is Verdict.VIOLATED
+    rejections = [session.rejection for session in validated.sessions if session.rejection]
+    assert len(rejections) == len(validated.sessions) == len(names) > 1
+    found = {(rejection.index, rejection.repair) for rejection in rejections}
+    for name in names:
+        index, repair = EXPECTED[name]["index"], EXPECTED[name]["repair"]
+        assert any(at == index and told.startswith(repair) for at, told in found), (name, found)
+
+
+def test_each_bad_recording_is_expected() -> None:
+    """And there is none that is not there."""
+    assert {path.name for path in (TRACE / "bad").iterdir() if path.is_dir()} == set(EXPECTED)
+
+
+def test_a_rejection_tells_how_far_each_task_came_and_which_guard_was_false() -> None:
+    """With the values that it depends on, where it stands, and what the model could have done instead."""
+    (session,) = validate_recordings([TRACE / "bad" / "missing_announcement"], spec="SplitMap").sessions
+    rejection = session.rejection
+    assert rejection is not None
+    (refused,) = rejection.refused
+    assert (refused.guard, refused.values) == (r"output \in inbox", {"inbox": "{}"})
+    assert refused.where.startswith("SplitMap.tla:")
+    assert 'WorkerAnnounce("1")' in rejection.enabled
+    assert {(each.task, each.taken, each.of) for each in rejection.followed} >= {("pump", 0, 2), ("dispatcher", 0, 1)}
+    assert rejection.state["splits"] == "{}"
+
+
+def test_a_step_that_was_begun_by_who_was_killed_may_have_happened_or_not(tmp_path: Path) -> None:
+    """With what others saw of it, and without."""
+    seen = doctored(TRACE / "ok" / "split_map", tmp_path / "seen", cut_inside("Worker.Announce"))
+    others = ("Pump.Unpack", "Pump.TakeSplit", "Dispatcher.Expect", "Consumer.Wait")
+    unseen = doctored(seen, tmp_path / "unseen", *map(without, others))
+    validated = validate_recordings([seen, unseen], spec="SplitMap")
+    assert [session.answer for session in validated.sessions] == [Answer.ACCEPTED] * 2
+    assert all(len(session.killed) == 1 for session in validated.sessions)
+
+
+def test_a_recording_that_was_cut_is_inconclusive_if_only_a_missing_step_is_wrong(tmp_path: Path) -> None:
+    """The step may stand in what was cut off; it is told which."""
+    cut = doctored(TRACE / "ok" / "split_map", tmp_path / "cut", cut_before("Worker.Announce"))
+    validated = validate_recordings([cut], spec="SplitMap")
+    (session,) = validated.sessions
+    assert (session.answer, validated.verdict) == (Answer.INCONCLUSIVE, Verdict.INCONCLUSIVE)
+    assert "has no end" in session.reason
+    assert 'WorkerAnnounce("1")' in session.reason
+
+
+def test_what_the_model_says_nothing_of_is_inconclusive() -> None:
+    """A recording of single outputs says nothing of batches: an empty acceptance would be none."""
+    with pytest.raises(Inconclusive, match=r"SplitMap speaks of none of the \d+ steps .* met Pump.Deliver"):
+        validate_recordings([TRACE / "ok" / "future_orphan"], spec="SplitMap")
+    with pytest.raises(UnknownName, match=r"Known: .*SplitMap"):
+        validate_recordings([TRACE / "ok" / "future_orphan"], spec="nothing")
+
+
+def test_recordings_that_never_reach_the_interesting_states_are_under_covered() -> None:
+    """Asked for the whole of the model, that is inconclusive."""
+    validated = validate_recordings([TRACE / "ok" / "split_map"], spec="SplitMap", whole=True)
+    assert validated.verdict is Verdict.INCONCLUSIVE
+    assert validated.coverage.missed == ("NeverLateInv",)
+    assert set(validated.coverage.reached) == {"NeverEarlyInv", "NeverCachedInv"}
+
+
+def test_a_search_that_takes_too_long_is_inconclusive(tmp_path: Path) -> None:
+    """It is told for how long it was let run."""
+    never_seen_before = doctored(TRACE / "ok" / "split_map", tmp_path / "other", without("Consumer.Wait"))
+    validated = validate_recordings([never_seen_before], spec="SplitMap", budget_s=0.05)
+    (session,) = validated.sessions
+    assert session.answer is Answer.INCONCLUSIVE
+    assert "TLC was stopped after 0.05 s" in session.reason
