@@ -16,6 +16,7 @@ from omni_ipc.cli.demo import demo
 from omni_ipc.cli.doctor import doctor
 from omni_ipc.cli.ending import end
 from omni_ipc.cli.explore import explore
+from omni_ipc.cli.mutants import mutants
 from omni_ipc.cli.record import record
 from omni_ipc.cli.replay import replay
 from omni_ipc.cli.show import show
@@ -76,6 +77,7 @@ _add(
 _add(show, "omni-ipc show traces/split_map.late_split_map.trace.json --html split_map.html")
 _add(record, "omni-ipc record --to recorded -- omni-ipc demo")
 _add(validate, "omni-ipc validate recorded --spec SplitMap")
+_add(mutants, "omni-ipc mutants 'serving/outputs.py:*' --jobs 2")
 _add(demo, "omni-ipc demo --keep traces")
 _add(doctor, "omni-ipc doctor --json doctor.json")
 app.add_typer(spec_app, name="spec", help="Keep what is generated from the specs true.")

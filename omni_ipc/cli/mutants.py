@@ -1,0 +1,51 @@
+"""``omni-ipc mutants``: faults put into the product on purpose, and who notices them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from omni_ipc.cli.ending import working
+from omni_ipc.cli.options import Json
+from omni_ipc.report.output import Output, table
+from omni_ipc.report.text import counted
+from omni_ipc.report.verdicts import sign
+
+
+def mutants(
+    only: Annotated[str | None, typer.Argument(metavar="PATTERN", help="Names of mutants: 'serving/outputs*'.")] = None,
+    resume: Annotated[Path, typer.Option(metavar="DIR", help="Where what is known is kept, to go on with.")] = Path(
+        ".omni_ipc/mutants"
+    ),
+    jobs: Annotated[int, typer.Option(help="Attacks at a time.")] = 2,
+    show: Annotated[bool, typer.Option("--list", help="Show the mutants' names, and attack none.")] = False,
+    json: Json = None,
+) -> int:
+    """Put faults into transport and serving, one at a time, and let models, explorations and tests look for them."""
+    from omni_ipc.workflows import mutating
+
+    out = Output(json)
+    if show:
+        chosen = mutating.mutants(only)
+        out.say(*(mutant.name for mutant in chosen), "", counted(len(chosen), "mutant"))
+        return out.write("mutants", 0, chosen)
+    with working("making mutants") as show_progress:
+        found = mutating.mutate(resume, only=only, jobs=jobs, progress=show_progress)
+    columns = ("fault", "mutants", *(f"killed by {kind}" for kind in found.rows[0].killed), "no fault", "survived")
+    rows = [(row.fault, row.mutants, *row.killed.values(), row.equivalent, row.survived) for row in found.rows]
+    out.say(table(columns, [tuple(map(str, row)) for row in rows]))
+    for survivor in found.survivors:
+        out.say("", f"{survivor.mutant}: {survivor.judged or 'nobody has judged it yet'}", survivor.diff)
+    for name in found.by_tests_alone:
+        out.say(f"by tests alone: {name}")
+    for attack in found.unusable:
+        out.say(f"left out, because it does not pass on the product as it is: {attack}")
+    out.say(
+        "",
+        sign(found.verdict),
+        f"{found.share:.1%} of the mutants that are faults were killed by models and explorations alone "
+        f"(goal: {mutating.GOAL:.0%})",
+    )
+    return out.write("mutants", found.verdict.exit_code, found)

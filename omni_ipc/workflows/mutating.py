@@ -1,0 +1,118 @@
+"""Who notices which faults of the product: a campaign of mutants, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.records import Verdict
+from omni_ipc.workflows.mutants import judged as judgements
+from omni_ipc.workflows.mutants.attacks import Kind, attacks
+from omni_ipc.workflows.mutants.campaign import Campaign, Fate, Progress
+from omni_ipc.workflows.mutants.catalogue import Mutant, catalogue
+from omni_ipc.workflows.mutants.tree import digest, find_checkout
+
+GOAL = 0.95  # of the mutants that are faults, by conformance and exploration alone
+
+
+class Row(msgspec.Struct, frozen=True):
+    """What became of the mutants of one kind of fault."""
+
+    fault: str
+    mutants: int
+    killed: dict[str, int]  # kind of attack -> mutants that it killed first
+    equivalent: int
+    survived: int
+
+
+class Survivor(msgspec.Struct, frozen=True):
+    """A mutant that nobody noticed."""
+
+    mutant: str
+    digest: str
+    diff: str
+    tried: tuple[str, ...]  # the attacks that run its lines
+    judged: str | None  # why it is no fault, or is one that is not noticed; None if nobody has looked at it
+
+
+class Mutated(msgspec.Struct, frozen=True):
+    """A campaign, or what has been done of it."""
+
+    verdict: Verdict
+    share: float  # of the mutants that are faults, killed by conformance or exploration
+    rows: tuple[Row, ...]
+    survivors: tuple[Survivor, ...]  # and those that tests alone killed are not among them
+    by_tests_alone: tuple[str, ...]
+    unusable: tuple[str, ...]  # attacks that fail on the product as it is
+    fates: tuple[Fate, ...]
+
+
+def mutants(only: str | None = None) -> tuple[Mutant, ...]:
+    """All mutants, or those whose names fit a pattern."""
+    return catalogue(find_checkout(), only)
+
+
+def mutate(folder: Path, *, only: str | None, jobs: int, progress: Progress) -> Mutated:
+    """Attack mutants, and go on with what the folder holds.
+
+    Raises:
+        UsageError: the folder holds a campaign against another state of the checkout; or no mutant has such a name.
+        EnvironmentMissing: coverage is not installed.
+    """
+    checkout = find_checkout()
+    campaign = Campaign(folder, digest(checkout))
+    chosen = catalogue(checkout, only)
+    fates = campaign.run(chosen, attacks(checkout), checkout=checkout, jobs=jobs, progress=progress)
+    unusable = tuple(name for name, reach in campaign.reach.items() if reach.how != "noticed nothing")
+    return summed(chosen, fates, judgements.load(checkout), unusable)
+
+
+def summed(
+    chosen: Sequence[Mutant], fates: Sequence[Fate], judged: dict[str, judgements.Judged], unusable: tuple[str, ...]
+) -> Mutated:
+    """Sum up what became of mutants."""
+    equivalent = {mutant.name for mutant in chosen if judgements.is_equivalent(mutant, judged)}
+    of = dict(zip((mutant.name for mutant in chosen), fates, strict=True))
+    rows = tuple(
+        _row(fault, [m for m in chosen if m.edit.operator == fault], of, equivalent)
+        for fault in sorted({mutant.edit.operator for mutant in chosen})
+    )
+    faults = [mutant for mutant in chosen if mutant.name not in equivalent or of[mutant.name].killer]
+    by_tests = tuple(m.name for m in faults if (killer := of[m.name].killer) and killer.kind is Kind.TESTS)
+    survivors = [mutant for mutant in faults if not of[mutant.name].killer]
+    share = 1 - (len(by_tests) + len(survivors)) / len(faults) if faults else 1.0
+    return Mutated(
+        verdict=Verdict.BOUNDED if share >= GOAL else Verdict.VIOLATED,
+        share=share,
+        rows=rows,
+        survivors=tuple(_survivor(mutant, of[mutant.name], judged) for mutant in survivors),
+        by_tests_alone=by_tests,
+        unusable=unusable,
+        fates=tuple(fates),
+    )
+
+
+def _row(fault: str, mutants: Sequence[Mutant], fates: dict[str, Fate], equivalent: set[str]) -> Row:
+    killers = [killer for mutant in mutants if (killer := fates[mutant.name].killer)]
+    alive = [mutant.name for mutant in mutants if not fates[mutant.name].killer]
+    return Row(
+        fault=fault,
+        mutants=len(mutants),
+        killed={kind: sum(killer.kind is kind for killer in killers) for kind in Kind},
+        equivalent=sum(name in equivalent for name in alive),
+        survived=sum(name not in equivalent for name in alive),
+    )
+
+
+def _survivor(mutant: Mutant, fate: Fate, judged: dict[str, judgements.Judged]) -> Survivor:
+    judgement = judged.get(mutant.name)
+    current = judgement is not None and judgement.digest == mutant.digest
+    return Survivor(
+        mutant=mutant.name,
+        digest=mutant.digest,
+        diff=mutant.diff,
+        tried=tuple(each.attack for each in fate.tried),
+        judged=judgement.why if judgement is not None and current else None,
+    )
