@@ -19,8 +19,9 @@ from contextlib import AbstractContextManager
 
 from omni_ipc.conformance.divergence import Diverged, Divergence, Kind
 from omni_ipc.conformance.plan import Plan
+from omni_ipc.conformance.reference import Reference
 from omni_ipc.conformance.replay import Offer
-from omni_ipc.conformance.stand import Choose, Reference, Run, Stand
+from omni_ipc.conformance.stand import Choose, Run, Stand
 
 _IDLE_RUNS = 30
 """Runs that bring nothing new before what is left is given up: the model leaves it open, and the code never chose."""
