@@ -78,12 +78,14 @@ class Session(msgspec.Struct, frozen=True):
         steps: of all tasks, in the order of their beginnings.
         killed: the processes that did not come to their end.
         doubles: names of objects of which there are several, so that their steps cannot be told apart.
+        files: that it was read from.
     """
 
     processes: tuple[int, ...]
     steps: tuple[Step, ...]
     killed: tuple[int, ...]
     doubles: tuple[str, ...]
+    files: tuple[Path, ...] = ()
 
     def __str__(self) -> str:
         return f"the session of {'process' if len(self.processes) == 1 else 'processes'} " + ", ".join(
@@ -185,6 +187,7 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
             steps=tuple(steps),
             killed=tuple(logs[place].process.pid for place in whose if not logs[place].closed),
             doubles=tuple(sorted({name for name in names if names.count(name) > 1})),
+            files=tuple(logs[place].path for place in whose),
         )
 
 
