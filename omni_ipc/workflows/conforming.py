@@ -35,6 +35,7 @@ class WalkedAction(msgspec.Struct, frozen=True):
     action: str
     taken: int  # steps of the graph
     of: int
+    times: int  # that they were taken, together
 
 
 class WalkedModel(msgspec.Struct, frozen=True):
@@ -51,6 +52,7 @@ class WalkedModel(msgspec.Struct, frozen=True):
     runs: int
     steps: int  # of the code, internal ones included
     actions: tuple[WalkedAction, ...]
+    times: tuple[int, ...]  # that each step was taken, in the order of the graph's file; the end of a run is none
     graph: str  # where it is from
     seconds: float
     failure: Failure | None = None
@@ -126,7 +128,7 @@ def _walk(subject: Subject, defect: str | None, seconds: float) -> WalkedModel:
     began, spent = time.monotonic(), _spent(seconds)
     reference, scenario = subject.reference, subject.scenario
     todo = len(reference.graph.edges) - len(reference.termination)
-    taken: set[int] = set()
+    times: Counter[int] = Counter()
     never: set[int] = set(range(len(reference.graph.edges))) - reference.termination
     found: Divergence | None = None
     runs = steps = rounds = 0
@@ -134,7 +136,7 @@ def _walk(subject: Subject, defect: str | None, seconds: float) -> WalkedModel:
         for seed in itertools.count():
             walker = Walker(reference, code.begin, order=_order(seed), seed=seed)
             found = walker.cover(enough=spent)
-            taken |= walker.taken
+            times += walker.times
             never &= walker.never
             rounds += len(walker.taken) == todo
             runs, steps = runs + walker.runs, steps + walker.steps
@@ -144,18 +146,20 @@ def _walk(subject: Subject, defect: str | None, seconds: float) -> WalkedModel:
         if found is not None:
             found = shortest(walker, found, reference, _spent(_LONGEST_SHRINKING_S))
     found = found or next((never_taken(place, reference) for place in sorted(never)), None)
+    taken = len(times)
     return WalkedModel(
         model=subject.model,
         scenario=scenario.name,
         verdict=Verdict.VIOLATED if found else Verdict.BOUNDED,
-        reason=f"{found}" if found else _reason(len(taken), todo, rounds),
+        reason=f"{found}" if found else _reason(taken, todo, rounds),
         states=len(reference.graph.states),
         edges=todo,
-        taken=len(taken),
+        taken=taken,
         rounds=rounds,
         runs=runs,
         steps=steps,
-        actions=_actions(reference, taken),
+        actions=_actions(reference, times),
+        times=tuple(times[place] for place in range(len(reference.graph.edges))),
         graph=subject.graph_from,
         seconds=time.monotonic() - began,
         failure=failure_of(found, reference) if found else None,
@@ -182,11 +186,14 @@ def _reason(taken: int, todo: int, rounds: int) -> str:
     return f"Each of {todo:,} steps was walked {rounds} times, and agreed."
 
 
-def _actions(reference: Reference, taken: set[int]) -> tuple[WalkedAction, ...]:
+def _actions(reference: Reference, times: Counter[int]) -> tuple[WalkedAction, ...]:
     edges = reference.graph.edges
     all_of = Counter(edge.label.action for place, edge in enumerate(edges) if place not in reference.termination)
-    walked = Counter(edges[place].label.action for place in taken)
-    return tuple(WalkedAction(action, walked[action], count) for action, count in sorted(all_of.items()))
+    walked = Counter(edges[place].label.action for place in times)
+    often: Counter[str] = Counter()
+    for place, count in times.items():
+        often[edges[place].label.action] += count
+    return tuple(WalkedAction(name, walked[name], count, often[name]) for name, count in sorted(all_of.items()))
 
 
 def _saved(walked: WalkedModel, folder: Path) -> WalkedModel:
