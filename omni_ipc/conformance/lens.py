@@ -41,7 +41,9 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tasks: action -> the only task that the model knows to take it; where another one does, its ids leave.
         raises: actions that the model takes even where they raise.
         taken: action -> how the trace module takes a ``step`` of it.
+        after: action -> another one: where that has not come before, it is not the model's, and its ids leave.
         killed: a prefix of regions, and the action that is the death of a process that has such.
+        alone: a prefix of regions; where several processes have such, a session is left out.
         longest: how many steps are looked at, if ids are no families.
         causes: effect -> its cause: of the same parameters, the cause came first.
         until: a step that takes hold of something -> the one that lets go: who leaves in between has not taken hold.
@@ -61,7 +63,9 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tasks: dict[str, str] = {}
     raises: tuple[str, ...] = ()
     taken: dict[str, str] = {}
+    after: dict[str, str] = {}
     killed: tuple[str, str] = ("", "")
+    alone: str = ""
     longest: int = 0
     causes: dict[str, str] = {}
     until: dict[str, str] = {}
@@ -154,6 +158,8 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
     vocabulary = {region(action): action for action in spec.actions}
     recorded = [*session.steps, *_deaths(session, lens)]
     beyond = {family: step.action for step in recorded for family in _beyond(step, lens)}
+    if lens.alone and len({step.process for step in session.steps if step.action.startswith(lens.alone)}) > 1:
+        beyond |= {"": f"{lens.alone}* of several processes"}
     steps: list[Seen] = []
     leaving: dict[str, str] = {}
     for step in recorded:
@@ -162,6 +168,8 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
         if lens.longest and len(steps) == lens.longest:
             leaving.setdefault("", f"its {lens.longest:,}th step")
         seen = _seen(step, vocabulary, spec, lens)
+        if seen is not None and (before := lens.after.get(seen.action)) and before not in {s.action for s in steps}:
+            leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} without {before}")
         if seen is not None and not _families(seen, lens) & (beyond.keys() | leaving.keys()):
             steps.append(seen)
     held = set(_held(steps, lens))
