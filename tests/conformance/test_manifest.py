@@ -135,7 +135,10 @@ def test_the_readme_is_renewed(manifest: Manifest, tmp_path: Path) -> None:
     ("names", "selected"),
     [
         (["FutureOrphan/design"], ["FutureOrphan/design"]),
-        (["SplitMap/bug"], ["SplitMap/bug/late_split_map", "SplitMap/bug/late_split_map/live"]),
+        (
+            ["DualWriterRing/bug/dual_writers"],
+            ["DualWriterRing/bug/dual_writers", "DualWriterRing/bug/dual_writers/live"],
+        ),
         (
             ["FutureOrphan/reach", "SplitMap/live"],
             ["SplitMap/live", "FutureOrphan/reach/cached", "FutureOrphan/reach/awaited"],
