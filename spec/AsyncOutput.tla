@@ -74,6 +74,7 @@ VARIABLES
     (* The pump and the shutdown. *)
     pump,           \* what the pump does next, and the output in its hands
     shutdown,       \* what the shutdown does next
+    lost,           (* ghost *) \* number -> why the future of its consumer has failed, if it is for the end of all
     holds,          (* ghost *) \* batch -> the numbers that were computed in it
     came,           (* ghost *) \* outputs that have reached the table
     ruined          (* ghost *) \* batches that were copied from memory that had been given back
@@ -85,7 +86,7 @@ outputs == <<open, registered, cached, splits, unsplit>>
 table == <<ids, asked, outputs, refusing>>
 worker == <<main, courier, inflight, asleep, alive>>
 links == <<commands, lanes, said>>
-ghosts == <<holds, came, ruined>>
+ghosts == <<lost, holds, came, ruined>>
 vars == <<scheduler, stream, callers, table, worker, links, pump, shutdown, ghosts>>
 
 None == "none"
@@ -110,8 +111,8 @@ TypeOK ==
     /\ at \in [Callers -> {"idle", "Take", "Mint", "Call", "Send", "calling", "Wake", "Abandon", "Forget", "Drop",
                            "Expect", "Settle", "Close", "Leave", "ended"}]
     /\ call \in [Callers -> {0} \cup Rpcs]
-    (* "closed": nobody will answer it any more. *)
-    /\ answer \in [Callers -> {None, "done", "failed", "closed"}]
+    (* "failed": says the worker; "error", "shut down": nobody will answer it any more. *)
+    /\ answer \in [Callers -> {"done", "failed"} \cup Whys]
     /\ Len(errands) <= Len(Errands)
     /\ job \in [id : {None} \cup Batches, numbers : SUBSET Numbers, failed : Whys \cup {"timed out"}]
     /\ minted \in 0..Cardinality(Batches)
@@ -136,6 +137,7 @@ TypeOK ==
     (* "Tell": it has failed, and the engine is to be told of it. *)
     /\ pump \in [at : {"unpacked"}, output : Batches] \cup [at : {"idle", "Tell", "ended"}, output : {None}]
     /\ shutdown \in {"Close", "joining", "Refuse", "Stop", "stopping", "ended"}
+    /\ lost \in [Numbers -> Whys]
     /\ holds \in [Batches -> SUBSET Numbers]
     /\ came \subseteq Outputs
     /\ ruined \subseteq Batches
@@ -172,6 +174,7 @@ Init ==
     /\ said = {}
     /\ pump = Idle
     /\ shutdown = "Close"
+    /\ lost = [number \in Numbers |-> None]
     /\ holds = [id \in Batches |-> {}]
     /\ came = {}
     /\ ruined = {}
@@ -299,7 +302,7 @@ DispatcherMint ==
                 /\ open' = open \cup OutputsOf(id, job.numbers)
                 /\ holds' = [holds EXCEPT ![id] = job.numbers]
     /\ UNCHANGED <<scheduler, stream, call, answer, errands, calls, asked, registered, cached, splits, unsplit, refusing, worker,
-                   links, pump, shutdown, came, ruined>>
+                   links, pump, shutdown, lost, came, ruined>>
 
 (* Calls are numbered as they come: whoever calls has taken the number a moment before. *)
 Numbered(rpc) == rpc = calls + 1
@@ -336,7 +339,7 @@ DispatcherSend(by, rpc) ==
 DispatcherWake(by, rpc) ==
     /\ at[by] = "Wake" \/ (at[by] = "calling" /\ by \in MayTimeOut)
     /\ rpc = call[by]
-    /\ IF answer[by] \in {None, "closed"}
+    /\ IF answer[by] \in Whys
        THEN Goes(by, "Abandon") /\ UNCHANGED <<errands, job>>
        ELSE IF by # Dispatching
        THEN Returns(by)
@@ -350,7 +353,7 @@ DispatcherAbandon(by, rpc) ==
     /\ at[by] = "Abandon"
     /\ rpc = call[by]
     /\ asked' = asked \ {rpc}
-    /\ FailsOrReturns(by, IF answer[by] = "closed" THEN refusing ELSE "timed out")
+    /\ FailsOrReturns(by, IF answer[by] = None THEN "timed out" ELSE answer[by])
     /\ UNCHANGED <<scheduler, stream, call, answer, ids, outputs, refusing, worker, links, pump, shutdown, ghosts>>
 
 (* A call that was not sent is forgotten. *)
@@ -387,7 +390,7 @@ DispatcherExpect(batch) ==
                    ELSE Goes(Dispatching, "Settle") /\ UNCHANGED <<job, errands>>
                 /\ UNCHANGED <<unsplit, cached, came>>
         /\ UNCHANGED <<scheduler, stream, call, answer, ids, asked, open, registered, refusing, worker, links, pump,
-                       shutdown, holds, ruined>>
+                       shutdown, lost, holds, ruined>>
 
 (* The requests of a batch are told that it is computed, or failed; outputs of those that have ended are given up. *)
 DispatcherSettle ==
@@ -476,7 +479,7 @@ WorkerAnnounce(output) ==
     /\ Answered("output", [says |-> "ready", rpc |-> 0, output |-> output])
     /\ ruined' = IF asleep THEN ruined \cup {output} ELSE ruined
     /\ UNCHANGED <<scheduler, stream, callers, table, main, inflight, asleep, alive, commands, said, pump, shutdown,
-                   holds, came>>
+                   lost, holds, came>>
 
 (* It counts the batch off: nobody reads device memory for it any more. *)
 WorkerSettle(output) ==
@@ -566,7 +569,7 @@ PumpTakeSplit(batch) ==
            THEN Arrive(parts) /\ splits' = splits \ {batch} /\ UNCHANGED unsplit
            ELSE /\ unsplit' = IF parts \cap open = {} THEN unsplit ELSE unsplit \cup {batch}
                 /\ UNCHANGED <<stream, open, registered, cached, splits, came>>
-        /\ UNCHANGED <<scheduler, callers, ids, asked, refusing, worker, links, shutdown, holds, ruined>>
+        /\ UNCHANGED <<scheduler, callers, ids, asked, refusing, worker, links, shutdown, lost, holds, ruined>>
 
 (* The pump resolves the future of a single output, or caches it: one critical section. *)
 PumpDeliver(output) ==
@@ -574,7 +577,7 @@ PumpDeliver(output) ==
     /\ Cardinality(holds[output]) = 1
     /\ pump' = Idle
     /\ Arrive({output})
-    /\ UNCHANGED <<scheduler, callers, ids, asked, splits, unsplit, refusing, worker, links, shutdown, holds, ruined>>
+    /\ UNCHANGED <<scheduler, callers, ids, asked, splits, unsplit, refusing, worker, links, shutdown, lost, holds, ruined>>
 
 -------------------------------------------------------------------------------
 
@@ -603,6 +606,7 @@ StreamDeliver(number) ==
 (* A consumer has an error, or gives up: the request ends with that, unless it has ended. *)
 StreamEnd(number) ==
     LET why == CASE stream[number] = "asking" -> "timed out"
+                 [] lost[number] # None -> lost[number]
                  [] stream[number] = "End" /\ refusing # None -> refusing
                  [] OTHER -> "aborted"
     IN  /\ \/ stream[number] = "End"
@@ -645,7 +649,7 @@ ExecutorClose(by) ==
               /\ UNCHANGED pump
         /\ refusing' = IF refusing = None THEN why ELSE refusing
         /\ asked' = {}
-        /\ answer' = [caller \in Callers |-> IF call[caller] \in asked THEN "closed" ELSE answer[caller]]
+        /\ answer' = [caller \in Callers |-> IF call[caller] \in asked THEN why ELSE answer[caller]]
         /\ at' = [caller \in Callers |->
                     IF call[caller] \in asked /\ at[caller] = "calling" THEN "Wake" ELSE at[caller]]
         /\ splits' = {}
@@ -657,6 +661,8 @@ ExecutorClose(by) ==
         /\ stream' = [number \in Numbers |->
                         IF computed[number] \notin registered THEN stream[number]
                         ELSE IF computed[number] \in early THEN "Deliver" ELSE "End"]
+        /\ lost' = [number \in Numbers |->
+                        IF computed[number] \in registered \ early THEN why ELSE lost[number]]
         /\ UNCHANGED <<scheduler, call, errands, job, ids, worker, links, holds, ruined>>
 
 -------------------------------------------------------------------------------

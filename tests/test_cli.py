@@ -361,6 +361,16 @@ def test_a_failure_is_told_in_words_without_being_asked_for(omni: Omni, monkeypa
         assert "one of them should have been false" in re.sub(r"\s+", " ", said)
 
 
+def test_mutants_of_a_spec_are_told_by_the_claims_that_notice_them(omni: Omni) -> None:
+    """Each claim with how many, and such as; then those that nobody notices."""
+    ran = omni("spec", "mutants", "FutureOrphan")
+    assert (ran.code, ran.err) == (0, "")
+    told = re.sub(r"\s+", " ", ran.out)
+    assert "FutureOrphan/design mutants such as" in told
+    assert re.search(r"FuturesAreWaitersInv 4 \w+ without \w+", told)
+    assert re.search(r"\d+ mutants that no invariant notices: \w+ without", told)
+
+
 def test_a_counterexample_is_tried_on_code(omni: Omni) -> None:
     """With the defect it goes along and fails, without it goes elsewhere, or refuses a step at a line; or is saved."""
     ran = omni("replay", "FutureOrphan/bug/unpack_outside_lock/live", "--save", "traces")
@@ -457,6 +467,10 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("replay truncated.json", "The trace 'truncated.json' is not whole JSON"),
         ("replay stranger.json", "There is no scenario 'split_maps'. Did you mean 'split_map'?"),
         ("replay good.json --defect dual_writers", "does not show in the scenario 'future_orphan'. Use its own:"),
+        (
+            "spec mutants SplitMap/live",
+            "'SplitMap/live' is no design. Name one: omni-ipc spec mutants SplitMap/design.",
+        ),
         ("replay SplitMap/design", "'SplitMap/design' has no defect, so there is no counterexample to try on code."),
         ("replay SplitMap --on threads", "'SplitMap' is a model: its counterexamples are tried with the defect"),
         ("replay good.json --save traces", "--save is for the counterexamples of a model, and 'good.json' is none."),

@@ -1,4 +1,4 @@
-"""``omni-ipc spec``: what is generated from the specs."""
+"""``omni-ipc spec``: what is generated from the specs, and what of them matters."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import typer
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json
-from omni_ipc.report.output import Output
+from omni_ipc.report.endings import ExitCode
+from omni_ipc.report.output import Output, table
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import verdict_lines
+
+_SHOWN = 2  # mutants of each claim; --json tells all
 
 
 def sync(
@@ -40,3 +43,28 @@ def sync(
         reason = f"{of} compared; these are stale. Renew them: omni-ipc spec sync"
     out.say(verdict_lines("spec", synced.verdict, reason, *synced.changes))
     return out.write("spec sync", synced.verdict.exit_code, synced)
+
+
+def mutants(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODEL", help="A design, or its front part: SplitMap. Default: all, which takes minutes."
+        ),
+    ] = None,
+    json: Json = None,
+) -> int:
+    """Leave out one conjunct of one action after the other, and tell which claims notice."""
+    from omni_ipc.workflows.sweeping import sweep_models
+
+    out = Output(json)
+    with working("starting TLC") as show_progress:
+        swept = sweep_models(models or (), progress=show_progress)
+    for each in swept:
+        lines = [(claim, str(len(found)), "\n".join(map(str, found[:_SHOWN]))) for claim, found in each.noticed.items()]
+        if each.failed:
+            lines.append(("(TLC gave up)", str(len(each.failed)), "\n".join(map(str, each.failed[:_SHOWN]))))
+        out.say("", table((each.model, "mutants", "such as"), lines))
+        if each.unnoticed:
+            out.say(f"{counted(len(each.unnoticed), 'mutant')} that no invariant notices:", *map(str, each.unnoticed))
+    return out.write("spec mutants", ExitCode.AS_CLAIMED, swept)

@@ -25,9 +25,7 @@ class Divergence(msgspec.Struct, frozen=True):
     """The first difference in a run."""
 
     kind: Kind
-    path: tuple[
-        Edge, ...
-    ]  # of the graph, from an initial state; a wrong state or a failure is behind the last one
+    path: tuple[Edge, ...]  # from an initial state; the last one led to a wrong state, if that is the difference
     label: Label | None  # the step that is missing, unexpected or wrong
     why: str  # a sentence
     where: str | None = None  # the place in the code, if it was looked for

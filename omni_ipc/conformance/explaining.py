@@ -24,6 +24,7 @@ from omni_ipc.conformance.result import Kind, Place, Result, State
 from omni_ipc.conformance.syntax import Conjunct, Definition, read_definitions
 from omni_ipc.conformance.tlc import module_text
 from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.vacuity import sentence_of
 from omni_ipc.errors import Inconclusive
 from omni_ipc.values import show
 from omni_ipc.violations import Claim, Departure, Guard, Taken, Violation
@@ -59,6 +60,9 @@ class Explainer:
                 children=self._children,
             )
         return self._read[model.module]
+
+    def sentence(self, claim: str, model: Model) -> str:
+        return sentence_of(claim, model.module, self._manifest)
 
     def configuration(self, model: Model) -> Configuration:
         return Configuration.load(self._manifest.folder / model.cfg)
@@ -128,7 +132,7 @@ class _Counterexample:
         names = part.universal.names if part and part.universal else ()
         return Claim(
             name=name,
-            sentence=definition.sentence,
+            sentence=self._explainer.sentence(name, self._model) or definition.sentence,
             where=_where(definition.place),
             part=_in_words(part) if part and len(definition.conjuncts) > 1 else None,
             exceptions=tuple(

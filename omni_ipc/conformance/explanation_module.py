@@ -43,10 +43,9 @@ def explanation_module(
             f"Near__ == repair__ = <<>> /\\ SumOf(progress) + {NEAR} >= SumOf(Farthest__)",
             *_guards(spec, actions),
             *_next(spec, lens),
-            f"Possible__ == {_enabled(spec)}",
             "Told__ ==",
             f'    /\\ Here__ => PrintT(<<"state", <<{", ".join(variables)}>>>>)',
-            '    /\\ Here__ => PrintT(<<"enabled", Possible__>>)',
+            *(f'    /\\ Here__ => PrintT(<<"enabled", {possible}>>)' for possible in _enabled(spec)),
             *(
                 f"    /\\ Here__ => PrintT("
                 f'<<"next", {number}, MayBeNext({number}), FirstFalse__(NextRecorded({number}))>>)'
@@ -113,17 +112,16 @@ def guards_of(definition: Definition) -> Iterator[tuple[int, Conjunct]]:
     return ((index, conjunct) for index, conjunct in enumerate(definition.conjuncts) if conjunct.is_guard)
 
 
-def _enabled(spec: Spec) -> str:
-    sets = []
+def _enabled(spec: Spec) -> Iterator[str]:
+    """Give of each action the set of what it can be taken with; one set of all might mix what TLC cannot compare."""
     for action, domains in spec.actions.items():
         if not domains:
-            sets.append(f'(IF ENABLED {action} THEN {{<<"{action}", <<>>>>}} ELSE {{}})')
+            yield f'"{action}", IF ENABLED {action} THEN {{<<>>}} ELSE {{}}'
             continue
         among = " \\X ".join(domains.values())
         arguments = ", ".join(f"q[{place}]" for place in range(1, len(domains) + 1)) if len(domains) > 1 else "q"
         each = "p" if len(domains) > 1 else "<<p>>"
-        sets.append(f'{{<<"{action}", {each}>> : p \\in {{q \\in {among} : ENABLED {action}({arguments})}}}}')
-    return "\n    \\cup ".join(sets)
+        yield f'"{action}", {{{each} : p \\in {{q \\in {among} : ENABLED {action}({arguments})}}}}'
 
 
 def _bounds(domains: Mapping[str, str]) -> str:

@@ -35,11 +35,22 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         module: extends the model's and `Recording`; "TraceSplitMap".
         observes: object -> field -> the variable that must change as the field does.
         ranges: variable -> the constant that its members are of, if it is a set of ids.
-        fields: action -> parameter -> field of the region, where their names differ; "task" is the task's name.
+        fields: action -> parameter -> field of the region, where their names differ; "task" is the task's name, and an
+            empty one says that the recording does not tell.
+        values: of parameters, where the model has other names: "worker.main" is "main".
+        tasks: action -> the only task that the model knows to take it; where another one does, its ids leave.
+        raises: actions that the model takes even where they raise.
+        taken: action -> how the trace module takes a ``step`` of it.
+        after: action -> another one: where that has not come before, it is not the model's, and its ids leave.
+        killed: a prefix of regions, and the action that is the death of a process that has such.
+        alone: a prefix of regions; where several processes have such, a session is left out.
+        longest: how many steps are looked at, if ids are no families.
         causes: effect -> its cause: of the same parameters, the cause came first.
         until: a step that takes hold of something -> the one that lets go: who leaves in between has not taken hold.
         beyond: regions of what the model does not speak of; a family that meets one is left out.
         defined: constant of the model -> what the trace module defines for it.
+        assigned: constant of the model -> its value, as in a cfg.
+        told: constant of the model -> object and field that tell its value.
         whole: the constant that has the name of each family, even if no step bears it.
         families: what separates the name of a family from the rest of an id; without it all ids are one family.
     """
@@ -48,10 +59,20 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     observes: dict[str, dict[str, str]] = {}
     ranges: dict[str, str] = {}
     fields: dict[str, dict[str, str]] = {}
+    values: dict[str, str] = {}
+    tasks: dict[str, str] = {}
+    raises: tuple[str, ...] = ()
+    taken: dict[str, str] = {}
+    after: dict[str, str] = {}
+    killed: tuple[str, str] = ("", "")
+    alone: str = ""
+    longest: int = 0
     causes: dict[str, str] = {}
     until: dict[str, str] = {}
     beyond: tuple[str, ...] = ()
     defined: dict[str, str] = {}
+    assigned: dict[str, str] = {}
+    told: dict[str, tuple[str, str]] = {}
     whole: str = ""
     families: str = ""
 
@@ -135,13 +156,20 @@ def find_lens(name: str, manifest: Manifest) -> tuple[Spec, Lens]:
 def look(session: Session, spec: Spec, lens: Lens) -> View:
     """Look at a session."""
     vocabulary = {region(action): action for action in spec.actions}
-    beyond = {family: step.action for step in session.steps for family in _beyond(step, lens)}
+    recorded = [*session.steps, *_deaths(session, lens)]
+    beyond = {family: step.action for step in recorded for family in _beyond(step, lens)}
+    if lens.alone and len({step.process for step in session.steps if step.action.startswith(lens.alone)}) > 1:
+        beyond |= {"": f"{lens.alone}* of several processes"}
     steps: list[Seen] = []
     leaving: dict[str, str] = {}
-    for step in session.steps:
+    for step in recorded:
         for family in _leaving(step, vocabulary, spec, lens):
             leaving.setdefault(family, f"{step.action} raised {step.error}" if step.error else step.action)
+        if lens.longest and len(steps) == lens.longest:
+            leaving.setdefault("", f"its {lens.longest:,}th step")
         seen = _seen(step, vocabulary, spec, lens)
+        if seen is not None and (before := lens.after.get(seen.action)) and before not in {s.action for s in steps}:
+            leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} without {before}")
         if seen is not None and not _families(seen, lens) & (beyond.keys() | leaving.keys()):
             steps.append(seen)
     held = set(_held(steps, lens))
@@ -150,7 +178,17 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
 
 
 def _families(seen: Seen, lens: Lens) -> set[str]:
-    return {*map(lens.family, seen.params.values())}
+    return {*map(lens.family, seen.params.values())} if lens.families else {""}
+
+
+def _deaths(session: Session, lens: Lens) -> Iterator[Step]:
+    """Make a step of the death of each process that was killed: at any time behind the last that is known of it."""
+    prefix, action = lens.killed
+    for process in session.killed if action else ():
+        own = [step for step in session.steps if step.process == process]
+        if any(step.action.startswith(prefix) for step in own):
+            last = max(step.end_ns or step.begin_ns for step in own)
+            yield Step(process, "death", -1, region(action), {}, last, None, None, (), (), {})
 
 
 def _held(steps: Iterable[Seen], lens: Lens) -> Iterator[int]:
@@ -166,21 +204,21 @@ def _held(steps: Iterable[Seen], lens: Lens) -> Iterator[int]:
 def _seen(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Seen | None:
     """Give the action that a step is; inside of another action it is a part of that one."""
     action = vocabulary.get(step.action)
-    if action is None or step.error is not None or any(outer in vocabulary for outer in step.inside_of):
+    if action is None or any(outer in vocabulary for outer in step.inside_of):
         return None
-    return Seen(action, {name: _param(step, action, name, lens) for name in spec.actions[action]}, step)
+    names = [name for name in spec.actions[action] if lens.fields.get(action, {}).get(name) != ""]
+    return Seen(action, {name: _param(step, action, name, lens) for name in names}, step)
 
 
 def _param(step: Step, action: str, name: str, lens: Lens) -> Field:
     field = lens.fields.get(action, {}).get(name, name)
-    if field in step.fields:
-        return step.fields[field]
-    if field in (TASK, name):
-        return step.task
-    raise UsageError(
-        f"The region {step.action} has no field '{field}' for the parameter '{name}' of {action}. "
-        "Give it one in the code, or name another in spec/trace/lenses.json."
-    )
+    if field not in step.fields and field not in (TASK, name):
+        raise UsageError(
+            f"The region {step.action} has no field '{field}' for the parameter '{name}' of {action}. "
+            "Give it one in the code, or name another in spec/trace/lenses.json."
+        )
+    value = step.fields.get(field, step.task)
+    return lens.values.get(str(value), value)
 
 
 def _beyond(step: Step, lens: Lens) -> Iterator[str]:
@@ -192,10 +230,18 @@ def _beyond(step: Step, lens: Lens) -> Iterator[str]:
 def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Iterator[str]:
     """Name the families that the model cannot follow through this step."""
     action = vocabulary.get(step.action)
-    if action is not None and step.error is not None:
-        yield from (lens.family(_param(step, action, name, lens)) for name in spec.actions[action])
+    if any(outer in vocabulary for outer in step.inside_of):
+        return
+    if action is not None and (_is_refused(step, action, lens) or lens.tasks.get(action, step.task) != step.task):
+        seen = _seen(step, vocabulary, spec, lens)
+        yield from _families(seen, lens) if seen is not None else ()
     if action is None and any(name in lens.observes for name in step.looked):
         parameters = {name for each in spec.actions.values() for name in each}
         yield from (lens.family(value) for name, value in step.fields.items() if name in parameters)
         for _, change in lens.observed(step):
             yield from map(lens.family, (*change.came, *change.gone))
+
+
+def _is_refused(step: Step, action: str, lens: Lens) -> bool:
+    """Tell whether a step raised what the model does not know it to raise."""
+    return step.error is not None and action not in lens.raises

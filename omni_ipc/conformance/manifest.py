@@ -79,6 +79,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     flags: tuple[str, ...] = ()  # further ones for TLC
     leaves_out: tuple[str, ...] = ()  # actions that no step of a design takes in these bounds, but in those of another
     budget_s: float = 60.0
+    nightly: bool = False  # too large for every day
     note: str = ""
 
 
@@ -92,7 +93,8 @@ class Manifest(msgspec.Struct, frozen=True):
     def select(self, names: Iterable[str] = ()) -> tuple[Model, ...]:
         """The models whose names are, or begin with, one of ``names``, in the order of the manifest.
 
-        Without names all but those that are there for their state graphs, which repeat a design in other bounds.
+        Without names all but those that are there for their state graphs, which repeat a design in other bounds. One
+        that is for the night must be named in full.
 
         Raises:
             UnknownName: a name selects nothing.
@@ -102,8 +104,12 @@ class Manifest(msgspec.Struct, frozen=True):
             if not any(_begins(model.name, name) for model in self.models):
                 raise UnknownName("model", name, {*self.specs, *(model.name for model in self.models)})
         if not wanted:
-            return tuple(model for model in self.models if model.role is not Role.GRAPH)
-        return tuple(model for model in self.models if any(_begins(model.name, name) for name in wanted))
+            return tuple(model for model in self.models if model.role is not Role.GRAPH and not model.nightly)
+        return tuple(
+            model
+            for model in self.models
+            if model.name in wanted or (not model.nightly and any(_begins(model.name, name) for name in wanted))
+        )
 
     def graph_model(self, spec: str) -> Model:
         """The model whose state graph code is walked along.

@@ -78,12 +78,16 @@ class Session(msgspec.Struct, frozen=True):
         steps: of all tasks, in the order of their beginnings.
         killed: the processes that did not come to their end.
         doubles: names of objects of which there are several, so that their steps cannot be told apart.
+        files: that it was read from.
+        values: plain ones of objects, as they were first: (object, field) -> value.
     """
 
     processes: tuple[int, ...]
     steps: tuple[Step, ...]
     killed: tuple[int, ...]
     doubles: tuple[str, ...]
+    files: tuple[Path, ...] = ()
+    values: dict[tuple[str, str], Field] = {}
 
     def __str__(self) -> str:
         return f"the session of {'process' if len(self.processes) == 1 else 'processes'} " + ", ".join(
@@ -166,25 +170,28 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
     """Put together the runtimes that share memory."""
     by_inode: dict[int, list[tuple[int, int]]] = defaultdict(list)
     runtimes: dict[tuple[int, int], list[Step]] = {}
-    objects: dict[tuple[int, int], list[str]] = defaultdict(list)
+    objects: dict[tuple[int, int], list[Watched]] = defaultdict(list)
     for place, log in enumerate(logs):
         for line in log.lines:
             match line:
                 case Memory(runtime=runtime, inode=inode):
                     by_inode[inode].append((place, runtime))
-                case Watched(runtime=runtime, name=name):
-                    objects[place, runtime].append(name)
+                case Watched(runtime=runtime):
+                    objects[place, runtime].append(line)
         for runtime, step in _steps(log):
             runtimes.setdefault((place, runtime), []).append(step)
     for members in _components(runtimes, by_inode.values()):
         steps = sorted((step for member in members for step in runtimes[member]), key=lambda step: step.begin_ns)
-        names = [name for member in members for name in objects[member]]
+        watched = [line for member in members for line in objects[member]]
+        names = [line.name for line in watched]
         whose = sorted({place for place, _ in members})
         yield Session(
             processes=tuple(logs[place].process.pid for place in whose),
             steps=tuple(steps),
             killed=tuple(logs[place].process.pid for place in whose if not logs[place].closed),
             doubles=tuple(sorted({name for name in names if names.count(name) > 1})),
+            files=tuple(logs[place].path for place in whose),
+            values={(o.name, c.field): c.value for o in watched for c in o.changes if c.value is not None},
         )
 
 

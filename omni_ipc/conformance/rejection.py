@@ -11,11 +11,13 @@ from omni_ipc.conformance.cases import Case, Pool, make_cases
 from omni_ipc.conformance.chains import Ranked
 from omni_ipc.conformance.explanation_module import EXPLANATION, explanation_module, guards_of
 from omni_ipc.conformance.lens import Seen
+from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.syntax import Definition, read_definitions
 from omni_ipc.conformance.tlc import module_text
 from omni_ipc.conformance.trace_module import MODULE, design_of, module_files
 from omni_ipc.conformance.validate import Bench, run_tlc
 from omni_ipc.conformance.values import parse_printed
+from omni_ipc.errors import Inconclusive
 from omni_ipc.recordings import Change
 from omni_ipc.values import Value, show
 
@@ -113,7 +115,9 @@ class _Rejected:
         variables = sorted({v for conjunct in self._definitions["Init"].conjuncts for v in conjunct.variables})
         said = self._ask(variables)
         first = min(self._upcoming().values(), key=lambda ranked: ranked.seen.step.begin_ns).seen
-        _, values = next(_said(said, "state"))
+        _, values = next(_said(said, "state"), (None, None))
+        if values is None:
+            raise Inconclusive(f"The reason cannot be told: {parse_output(said).message}")
         state = dict(zip(variables, self._original(values), strict=True))
         repair, missing = self._repair([one for _, one in _said(said, "repair")])
         return Rejection(
@@ -121,7 +125,7 @@ class _Rejected:
             step=self._tell(first),
             followed=tuple(self._followed()),
             refused=tuple(self._refused(said, state)),
-            enabled=tuple(sorted(_call(a, self._original(ps)) for a, ps in next(_said(said, "enabled"))[1])),
+            enabled=tuple(sorted(_call(a, self._original(ps)) for _, a, each in _said(said, "enabled") for ps in each)),
             state={name: show(value) for name, value in state.items()},
             repair=repair,
             missing=missing,

@@ -37,11 +37,12 @@ def scratch_folder() -> Iterator[Path]:
 def _make() -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if folder.exists():  # else somebody came before the lock, and took it for one that was left behind
-            return folder, descriptor
-        os.close(descriptor)
+        with contextlib.suppress(FileNotFoundError):  # somebody took it for one that was left behind
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if folder.exists():  # else somebody came before the lock
+                return folder, descriptor
+            os.close(descriptor)
 
 
 def _remove_if_left(folder: Path) -> None:

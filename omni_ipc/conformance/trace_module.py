@@ -46,7 +46,8 @@ def _validation(spec: Spec, lens: Lens, probes: Sequence[str]) -> Iterator[str]:
     yield "TakeRecorded(step) =="
     for place, (action, parameters) in enumerate(spec.actions.items()):
         arguments = f"({', '.join(f'step.{name}' for name in parameters)})" if parameters else ""
-        yield f'    {"[]" if place else "CASE"} step.action = "{action}" -> {action}{arguments}'
+        taken = lens.taken.get(action, f"{action}{arguments}")
+        yield f'    {"[]" if place else "CASE"} step.action = "{action}" -> {taken}'
     yield "ShowsRecorded(step) =="
     yield "    /\\ Fits(step)"
     for name, fields in lens.observes.items():
@@ -72,6 +73,7 @@ def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
     families = (normal((name, {name + rest for _, rest in shape})) for name, shape in pool.families())
     yield f"RecordedFamilies == {show(frozenset(families))}"
     yield f"RecordedRequired == {show(normal([case.required for case in cases]))}"
+    yield f"RecordedOrder == {show(normal([list(_order(case)) for case in cases]))}"
     yield "RecordedSteps == <<"
     for number, case in enumerate(cases):
         yield f"{', ' if number else ''}<<"
@@ -83,6 +85,11 @@ def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
         yield ">>"
     yield ">>"
     yield "===="
+
+
+def _order(case: Case) -> Iterator[tuple[int, int]]:
+    """Give chain and place of each step, in the order of their beginnings."""
+    return iter(sorted(_places(case), key=lambda at: case.chains[at[0] - 1][at[1] - 1].begin))
 
 
 def _places(case: Case) -> Iterator[tuple[int, int]]:
@@ -135,11 +142,13 @@ def _configuration(spec: Spec, lens: Lens, cases: Sequence[Case], pool: Pool) ->
             constants[constant].add(name + rest)
     if not lens.families:
         for seen in (seen for case in cases for seen in case.steps):
-            for name, constant in spec.actions[seen.action].items():
-                constants[constant].add(seen.params[name])
+            for name, value in seen.params.items():
+                constants[spec.actions[seen.action][name]].add(value)
     yield "CONSTANTS"
-    for name, together in constants.items():
-        yield f"    {name} = {show(normal(together))}"
+    values = {name: show(normal(together)) for name, together in constants.items() if name not in lens.defined}
+    values |= lens.assigned | {name: show(cases[0].view.session.values[told]) for name, told in lens.told.items()}
+    for name, value in values.items():
+        yield f"    {name} = {value}"
     for name, definition in lens.defined.items():
         yield f"    {name} <- {definition}"
     yield "SPECIFICATION ValidationSpec"

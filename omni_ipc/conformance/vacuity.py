@@ -49,7 +49,7 @@ def claims(manifest: Manifest) -> tuple[Claim, ...]:
         Claim(
             spec=spec,
             name=name,
-            sentence=_sentence(name, models[0].module, manifest),
+            sentence=sentence_of(name, models[0].module, manifest),
             models=tuple(model.name for model in models),
             fails_in=tuple(_failing(spec, name, manifest)),
         )
@@ -101,7 +101,7 @@ def _listed(claim: Claim) -> str:
     return ", ".join(f"`{name.removeprefix(f'{claim.spec}/bug/')}`" for name in claim.fails_in) or "**nowhere**"
 
 
-def _sentence(name: str, module: str, manifest: Manifest) -> str:
+def sentence_of(name: str, module: str, manifest: Manifest) -> str:
     """The sentence above a claim, in the module or in one that it extends; of a refinement, what is implemented."""
     for text in _texts(module, manifest):
         if name == "RefinesProp" and (abstract := _INSTANCE.search(text)):

@@ -14,13 +14,15 @@ from __future__ import annotations
 import enum
 import functools
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from omni_ipc.conformance.divergence import Diverged, Divergence, Kind
 from omni_ipc.conformance.plan import Plan
+from omni_ipc.conformance.reference import Reference
 from omni_ipc.conformance.replay import Offer
-from omni_ipc.conformance.stand import Choose, Reference, Run, Stand
+from omni_ipc.conformance.stand import Choose, Run, Stand
 
 _IDLE_RUNS = 30
 """Runs that bring nothing new before what is left is given up: the model leaves it open, and the code never chose."""
@@ -45,14 +47,14 @@ class Walker:
         order, seed: in which order internal steps are taken.
 
     Attributes:
-        taken: places in the graph's edges of the steps that were taken.
+        times: how often each step was taken, by its place in the graph's edges.
         never: those that the code did not take when it was brought there: the model leaves open what follows.
         steps: of the code, internal ones included.
         runs: from the beginning.
     """
 
     def __init__(self, reference: Reference, begin: Begin, *, order: Order = Order.OLDEST, seed: int = 0) -> None:
-        self.taken: set[int] = set()
+        self.times: Counter[int] = Counter()
         self.never: set[int] = set()
         self.steps = self.runs = 0
         self._reference = reference
@@ -60,6 +62,11 @@ class Walker:
         self._begin = begin
         self._lot = random.Random(seed)
         self._choose = _choice(order, self._lot)
+
+    @property
+    def taken(self) -> set[int]:
+        """Places in the graph's edges of the steps that were taken."""
+        return set(self.times)
 
     def cover(self, *, enough: Callable[[], bool] = lambda: False) -> Divergence | None:
         """Take every step of the graph, or as many as there is time for; stop at the first divergence.
@@ -70,10 +77,10 @@ class Walker:
         plan = Plan(self._reference.graph, self._reference.termination, self._lot)
         idle = 0
         while (start := plan.first()) is not None and not enough():
-            before = len(self.taken)
+            before = len(self.times)
             if (found := self._walk(functools.partial(self._go, start, plan))) is not None:
                 return found
-            idle = idle + 1 if len(self.taken) == before else 0
+            idle = idle + 1 if len(self.times) == before else 0
             if idle > _IDLE_RUNS:
                 self.never |= plan.left
                 break
@@ -97,9 +104,9 @@ class Walker:
         useful = 0
         while (place := plan.next(state)) is not None and len(stand.walked) <= useful + self._longest_way:
             arrived = stand.take(stand.chosen(place))
-            useful = useful if arrived in self.taken else len(stand.walked)
+            useful = useful if arrived in self.times else len(stand.walked)
             plan.take(arrived)
-            self.taken.add(arrived)
+            self.times[arrived] += 1
             state = stand.walked[-1].target
         stand.end(state)
 

@@ -6,7 +6,7 @@ from omni_ipc.conformance.counterexample import region
 from omni_ipc.conformance.divergence import Divergence
 from omni_ipc.conformance.graph import Edge
 from omni_ipc.conformance.itf import state_to_itf
-from omni_ipc.conformance.stand import Reference
+from omni_ipc.conformance.reference import Reference
 from omni_ipc.errors import UsageError
 from omni_ipc.records import TRACE_VERSION, Failure, FailureKind, Origin, Step, Trace
 from omni_ipc.values import from_itf

@@ -152,6 +152,8 @@ class AsyncOutputWorld:
         self.link.join()
         if lost := [f"request {n}: {ending}" for n, ending in sorted(self.endings.items()) if ending not in ENDINGS]:
             raise OutputsLost("\n".join(lost))
+        if self.link.death(0) is None and (dropped := self.table.tally().dropped):
+            raise OutputsLost(f"{dropped} outputs had come, and were dropped, and no consumer had gone")
         left, statistics = self.table.describe(), self.engine.statistics()
         if statistics.open or any((left.waiting, left.cached, left.unsplit, left.rpcs)):
             raise OutputsLost(f"everybody has ended, {statistics.open} requests are open, and the table holds: {left}")

@@ -179,15 +179,15 @@ class Path:
             yield _reply(message)
 
 
-def _why(error: OmniError | None) -> str:
+def _why(error: BaseException | None) -> str:
     return NONE if error is None else "shut down" if isinstance(error, ShutdownError) else "error"
 
 
 def _answer(wave: Wave | None) -> str:
     if wave is None or not wave.decided.done():
         return NONE
-    if wave.decided.exception():
-        return "closed"
+    if wave.decided.exception() is not None:
+        return _why(wave.decided.exception())
     return "failed" if isinstance(wave.answers[0], BaseException) else "done"
 
 

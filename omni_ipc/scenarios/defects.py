@@ -145,13 +145,15 @@ DEFECTS = {
             "shutdown_discards_delivered",
             "salvage",
             Parts(scheduler=ShutdownDiscardsDelivered),
-            also=("shutdown_salvage",),
+            also=("shutdown_salvage", "async_output"),
         ),
         Defect("deferred_admission", "admission", Parts(engine=DeferredAdmission), also=("admitting",)),
         Defect("short_output_timeout", "long_render", Parts(timeout=ShortOutputTimeout), also=("timeout_order",)),
         Defect("wait_counted_as_compute", "long_render", Parts(stream=WaitCountedAsCompute)),
         Defect("cancelled_future", "cancelling", Parts(pump=CancelledFuture), also=("pump_survival",)),
         Defect("stale_reply", "late_answer", Parts(table=StaleReply)),
-        Defect("wait_after_shutdown", "closing", Parts(table=WaitAfterShutdown), also=("shutdown_salvage",)),
+        Defect(
+            "wait_after_shutdown", "closing", Parts(table=WaitAfterShutdown), also=("shutdown_salvage", "async_output")
+        ),
     )
 }

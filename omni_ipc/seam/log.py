@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import fcntl
 import itertools
 import os
 import sys
@@ -138,7 +139,7 @@ class Log:
         for attempt in itertools.count(1):
             path = self._folder / f"{pid}-{attempt}{SUFFIX}"
             with contextlib.suppress(FileExistsError):
-                return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+                return _beyond_standard(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644))
         raise AssertionError("numbers do not end")
 
     def _number_of(self, rt: object) -> int:
@@ -222,6 +223,16 @@ def _reopen_all() -> None:
 
 
 os.register_at_fork(after_in_child=_reopen_all)
+
+
+def _beyond_standard(fd: int) -> int:
+    """Move a descriptor away from 0, 1 and 2, which the program may have closed, and may yet print to."""
+    if fd > 2:
+        return fd
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(fd)
 
 
 def _inode_of(buffer: memoryview) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import time
 from collections import Counter
@@ -11,28 +10,22 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc import scenarios
 from omni_ipc.conformance import manifest as manifests
 from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.counterexample import region
 from omni_ipc.conformance.divergence import Divergence
-from omni_ipc.conformance.dump import find_graph, ghosts, labels_of
-from omni_ipc.conformance.manifest import Manifest, Role
-from omni_ipc.conformance.moves import Moves
-from omni_ipc.conformance.stand import Reference
+from omni_ipc.conformance.reference import Reference
 from omni_ipc.conformance.walk import Order, Walker, never_taken, shortest
 from omni_ipc.conformance.walked import failure_of, to_path, to_trace
-from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.errors import UsageError
 from omni_ipc.records import Failure, Trace, Verdict
-from omni_ipc.scenarios import Scenario
-from omni_ipc.testbed.loading import load
+from omni_ipc.workflows.subjects import Subject, chosen_scenarios, find_scenario
 from omni_ipc.workflows.walking import WorldRuns
 
 LEAST_ROUNDS = 3
 LEAST_STEPS = 8_000
 """Of code, for each model: what is small is walked more often, each time with internal steps in another order."""
 
-SECONDS = 60.0
+SECONDS = 20.0
 _LONGEST_SHRINKING_S = 10.0
 
 
@@ -42,6 +35,7 @@ class WalkedAction(msgspec.Struct, frozen=True):
     action: str
     taken: int  # steps of the graph
     of: int
+    times: int  # that they were taken, together
 
 
 class WalkedModel(msgspec.Struct, frozen=True):
@@ -58,6 +52,7 @@ class WalkedModel(msgspec.Struct, frozen=True):
     runs: int
     steps: int  # of the code, internal ones included
     actions: tuple[WalkedAction, ...]
+    times: tuple[int, ...]  # that each step was taken, in the order of the graph's file; the end of a run is none
     graph: str  # where it is from
     seconds: float
     failure: Failure | None = None
@@ -101,14 +96,14 @@ def conform(
         EnvironmentMissing: a graph must be made anew, and there is no TLC.
     """
     manifest = manifests.load()
-    chosen = _chosen(names, manifest, defect)
+    chosen = chosen_scenarios(names, manifest, defect)
     if not seconds > 0:
         raise UsageError(f"seconds must be positive, and is {seconds:g}. Leave it out for {SECONDS:g} a model.")
     done: list[WalkedModel] = []
     progress(None, 0, len(chosen))
     with Children() as children:
         for scenario in chosen:
-            walked = _walk(_Subject.of(scenario, manifest, children), defect, seconds)
+            walked = _walk(Subject.of(scenario, manifest, children), defect, seconds)
             done.append(_saved(walked, save) if save and walked.trace else walked)
             progress(done[-1], len(done), len(chosen))
     return Conformed(tuple(done))
@@ -122,97 +117,18 @@ def conform_along(trace: Trace, *, defect: str | None = None) -> Failure | None:
     """
     with Children() as children:
         scenario = find_scenario(trace.scenario)
-        subject = _Subject.of(scenario, manifests.load(), children)
+        subject = Subject.of(scenario, manifests.load(), children)
     start, path = to_path(trace, subject.reference)
     with WorldRuns(scenario, scenario.parts(defect)) as runs:
         found = Walker(subject.reference, runs.begin).along(start, path)
     return None if found is None else failure_of(found, subject.reference)
 
 
-def find_scenario(name: str) -> Scenario:
-    """Look up a scenario of the table, or call the function of one's own that makes one.
-
-    Raises:
-        UnknownName: there is none of that name.
-        UsageError: the function cannot be called, or makes something else.
-    """
-    if ":" not in name:
-        return scenarios.find(name)
-    made = load(name)()
-    if not isinstance(made, Scenario):
-        raise UsageError(
-            f"'{name}' makes {made!r}, and no scenario to be walked. Let it return omni_ipc.scenarios.Scenario(...)."
-        )
-    return dataclasses.replace(made, name=name)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Subject:
-    """A scenario with what it is held against."""
-
-    scenario: Scenario
-    model: str
-    reference: Reference
-    graph_from: str
-
-    @classmethod
-    def of(cls, scenario: Scenario, manifest: Manifest, children: Children) -> _Subject:
-        spec = scenario.require_model()
-        model = manifest.graph_model(spec)
-        graph, graph_from = find_graph(model, manifest, children)
-        termination = manifest.specs[spec].termination
-        moves = Moves(labels_of(model, manifest).values(), tasks=scenario.tasks, agents=scenario.agents)
-        _require_vocabulary(scenario, moves)
-        hidden, choices = ghosts(spec, manifest), manifest.specs[spec].choices
-        reference = Reference(graph, moves, termination=termination, ghosts=hidden, choices=choices)
-        return cls(scenario, model.name, reference, graph_from)
-
-
-def _require_vocabulary(scenario: Scenario, moves: Moves) -> None:
-    """Refuse a scenario whose steps are not those of its model; some task may never come to one of them."""
-    played = {(move.task, move.action) for move in moves.of.values() if move.action is not None}
-    actions = {region(label.action) for label in moves.of}
-    for task, action in sorted(played - scenario.steps):
-        raise UsageError(
-            f"In the model of '{scenario.name}' the task '{task}' takes the step {action}, which is not among the "
-            "scenario's steps. Add it there, or correct the scenario's tasks."
-        )
-    for task, action in sorted(step for step in scenario.steps if step[1] not in actions):
-        raise UsageError(
-            f"The scenario '{scenario.name}' names the step {action} of the task '{task}', and the model has no such "
-            "action. Take it away there, or give the model the action."
-        )
-
-
-def _chosen(names: Sequence[str], manifest: Manifest, defect: str | None) -> list[Scenario]:
-    graphs = {model.spec for model in manifest.models if model.role is Role.GRAPH}
-    known = [scenario for scenario in scenarios.SCENARIOS.values() if scenario.model in graphs]
-    own = [name for name in names if ":" in name]
-    if own and len(own) == len(names):
-        return list(map(find_scenario, own))
-    for name in names:
-        if not any(name in (scenario.name, scenario.model) for scenario in known):
-            raise UnknownName("model that code is walked along", name, {str(scenario.model) for scenario in known})
-    if names:
-        return [one for one in known if one.name in names or one.model in names]
-    if defect is None:
-        return known
-    if defect not in scenarios.DEFECTS:
-        raise UnknownName("defect", defect, scenarios.DEFECTS)
-    showing = scenarios.DEFECTS[defect]
-    if chosen := [one for one in known if one.name in (showing.scenario, *showing.also)]:
-        return chosen
-    raise UsageError(
-        f"The defect '{defect}' shows in no scenario that is walked along a model. "
-        f"Explore it: omni-ipc explore {showing.scenario} --defect {defect}."
-    )
-
-
-def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
+def _walk(subject: Subject, defect: str | None, seconds: float) -> WalkedModel:
     began, spent = time.monotonic(), _spent(seconds)
     reference, scenario = subject.reference, subject.scenario
     todo = len(reference.graph.edges) - len(reference.termination)
-    taken: set[int] = set()
+    times: Counter[int] = Counter()
     never: set[int] = set(range(len(reference.graph.edges))) - reference.termination
     found: Divergence | None = None
     runs = steps = rounds = 0
@@ -220,7 +136,7 @@ def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
         for seed in itertools.count():
             walker = Walker(reference, code.begin, order=_order(seed), seed=seed)
             found = walker.cover(enough=spent)
-            taken |= walker.taken
+            times += walker.times
             never &= walker.never
             rounds += len(walker.taken) == todo
             runs, steps = runs + walker.runs, steps + walker.steps
@@ -230,18 +146,20 @@ def _walk(subject: _Subject, defect: str | None, seconds: float) -> WalkedModel:
         if found is not None:
             found = shortest(walker, found, reference, _spent(_LONGEST_SHRINKING_S))
     found = found or next((never_taken(place, reference) for place in sorted(never)), None)
+    taken = len(times)
     return WalkedModel(
         model=subject.model,
         scenario=scenario.name,
         verdict=Verdict.VIOLATED if found else Verdict.BOUNDED,
-        reason=f"{found}" if found else _reason(len(taken), todo, rounds),
+        reason=f"{found}" if found else _reason(taken, todo, rounds),
         states=len(reference.graph.states),
         edges=todo,
-        taken=len(taken),
+        taken=taken,
         rounds=rounds,
         runs=runs,
         steps=steps,
-        actions=_actions(reference, taken),
+        actions=_actions(reference, times),
+        times=tuple(times[place] for place in range(len(reference.graph.edges))),
         graph=subject.graph_from,
         seconds=time.monotonic() - began,
         failure=failure_of(found, reference) if found else None,
@@ -268,11 +186,14 @@ def _reason(taken: int, todo: int, rounds: int) -> str:
     return f"Each of {todo:,} steps was walked {rounds} times, and agreed."
 
 
-def _actions(reference: Reference, taken: set[int]) -> tuple[WalkedAction, ...]:
+def _actions(reference: Reference, times: Counter[int]) -> tuple[WalkedAction, ...]:
     edges = reference.graph.edges
     all_of = Counter(edge.label.action for place, edge in enumerate(edges) if place not in reference.termination)
-    walked = Counter(edges[place].label.action for place in taken)
-    return tuple(WalkedAction(action, walked[action], count) for action, count in sorted(all_of.items()))
+    walked = Counter(edges[place].label.action for place in times)
+    often: Counter[str] = Counter()
+    for place, count in times.items():
+        often[edges[place].label.action] += count
+    return tuple(WalkedAction(name, walked[name], count, often[name]) for name, count in sorted(all_of.items()))
 
 
 def _saved(walked: WalkedModel, folder: Path) -> WalkedModel:

@@ -113,8 +113,12 @@ def _with_defect(defect: str, trace: Trace, scenario: Scenario, result: Result) 
     It goes all the way. Then it fails; but where a lasso goes round, or nothing more happens, that alone is the harm.
     """
     known = DEFECTS.get(defect)
-    if known is None or scenario.name not in (known.scenario, *known.also):
-        return known is None, f"No code has this fault{'' if known is None else ' at the grain of the model'}."
+    if known is None:
+        return True, "No code has this fault."
+    if scenario.name not in (known.scenario, *known.also):
+        elsewhere = [model for name in (known.scenario, *known.also) if (model := SCENARIOS[name].model)]
+        where = f"; it is driven along {elsewhere[0]}" if elsewhere else ""
+        return bool(elsewhere), f"No code has this fault at the grain of the model{where}."
     followed = follow_model(trace, scenario, known.parts)
     if not followed.went_along:
         return False, followed.way + _ending(followed)

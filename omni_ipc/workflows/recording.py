@@ -5,7 +5,7 @@
                                                           └── a file each in the folder
 
 A hook (`recording_hook/sitecustomize.py`) runs as each Python starts, and lets its native runtimes record; the command
-needs no change. The same, for tests: `recorded_here`.
+needs no change. The same, for tests: `children_recorded`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import msgspec
 
 from omni_ipc.errors import UsageError
 from omni_ipc.recordings import SUFFIX
-from omni_ipc.seam.recording import recorded
 
 _FOLDER = "OMNI_IPC_RECORD"
 _HOOK = Path(__file__).parent / "recording_hook"
@@ -65,14 +64,13 @@ def record(command: Sequence[str], folder: Path) -> Recorded:
 
 
 @contextlib.contextmanager
-def recorded_here(folder: Path) -> Iterator[None]:
-    """Record this process, and every Python process that it starts, until this is left."""
+def children_recorded(folder: Path) -> Iterator[None]:
+    """Record every Python process that this one starts, until this is left; `seam.recording.recorded` does itself."""
     before = {name: os.environ.get(name) for name in _environment(folder)}
     os.environ |= _environment(folder)
     sys.path.insert(0, str(_HOOK))  # which is what worker processes take over
     try:
-        with recorded(folder):
-            yield
+        yield
     finally:
         sys.path.remove(str(_HOOK))
         for name, value in before.items():

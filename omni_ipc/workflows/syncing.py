@@ -60,7 +60,7 @@ def sync(
         EnvironmentMissing: there is no TLC.
     """
     manifest = manifests.load()
-    chosen = manifest.select(names) if names else manifest.models
+    chosen = manifest.select(names) if names else tuple(model for model in manifest.models if not model.nightly)
     toolchain = Toolchain.find()
     graphs = [model for model in chosen if model.role is Role.GRAPH]
     others = [model for model in chosen if model.role is not Role.GRAPH] if count else []

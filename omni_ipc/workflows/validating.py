@@ -32,6 +32,7 @@ class ValidatedSession(msgspec.Struct, frozen=True):
 
     Args:
         killed: the processes that did not come to their end.
+        files: what was read.
         steps: that the model speaks of.
         left_out: a region beyond the model -> how many families of ids met it.
         leaving: where ids left what the model speaks of -> how many.
@@ -41,6 +42,7 @@ class ValidatedSession(msgspec.Struct, frozen=True):
     session: str
     processes: tuple[int, ...]
     killed: tuple[int, ...]
+    files: tuple[str, ...]
     steps: int
     left_out: dict[str, int]
     leaving: dict[str, int]
@@ -151,6 +153,7 @@ def _judge(
         session=str(view.session),
         processes=view.session.processes,
         killed=view.session.killed,
+        files=tuple(map(str, view.session.files)),
         steps=len(view.steps),
         left_out=dict(Counter(view.left_out.values())),
         leaving=dict(Counter(view.leaving.values())),

@@ -83,18 +83,22 @@ ConsumerWait_Bug(number, output) ==
        THEN stream' = [stream EXCEPT ![number] = "Deliver"] /\ Drop({output})
        ELSE /\ stream' = [stream EXCEPT ![number] = "asking"]
             /\ registered' = registered \cup {output}
-            /\ open' = open \cup {output}
-            /\ UNCHANGED <<cached, splits, unsplit>>
+            /\ UNCHANGED <<open, cached, splits, unsplit>>
     /\ UNCHANGED <<scheduler, callers, ids, asked, refusing, worker, links, pump, shutdown, ghosts>>
 
 (* Defect shutdown_discards_delivered: all that is open is ended, whether it has come or not. *)
 EngineClose_Bug(by) ==
-    /\ \/ by = "shutdown" /\ shutdown = "Close" /\ shutdown' = "joining" /\ at' = Awake
-       \/ by = Dispatching /\ at[Dispatching] = "Close" /\ Goes(Dispatching, "Leave") /\ UNCHANGED shutdown
-    /\ closed' = "shut down"
-    /\ stream' = Left(Numbers)
-    /\ End(Numbers, "shut down", {})
-    /\ UNCHANGED <<submitted, aborting, call, answer, errands, job, ids, asked, refusing, worker, links, pump, ghosts>>
+    LET why == IF by = "pump" THEN "error" ELSE "shut down"
+    IN  /\ \/ by = "shutdown" /\ shutdown = "Close"
+           \/ by = Dispatching /\ at[Dispatching] = "Close"
+           \/ by = "pump" /\ pump.at = "Tell"
+        /\ closed' = IF closed = None THEN why ELSE closed
+        /\ stream' = Left(Numbers)
+        /\ End(Numbers, why, {})
+        /\ at' = IF by = Dispatching THEN [at EXCEPT ![Dispatching] = "Leave"] ELSE Awake
+        /\ shutdown' = IF by = "shutdown" THEN "joining" ELSE shutdown
+        /\ pump' = IF by = "pump" THEN [pump EXCEPT !.at = "ended"] ELSE pump
+        /\ UNCHANGED <<submitted, aborting, call, answer, errands, job, ids, asked, refusing, worker, links, ghosts>>
 
 (* Mutant second_outcome: a consumer that has its output calls that the outcome, whatever came before. *)
 StreamDeliver_Bug(number) ==

@@ -78,6 +78,7 @@ def doors() -> Manifest:
     people = {"person": "People"}
     spec = Spec("People open a door.", {"PersonTake": people, "PersonOpen": people, "PersonGive": people})
     outcomes = {
+        "design": Outcome.DEADLOCK,
         "stuck": Outcome.DEADLOCK,
         "shut": Outcome.SAFETY,
         "no_key": Outcome.SAFETY,

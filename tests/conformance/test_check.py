@@ -57,6 +57,7 @@ def test_what_is_as_expected_says_what_was_found(model: Model, result: Result, r
         (DESIGN, replace(HOLDS, search_depth=8), "the depth is 8, and 9 in the manifest."),
         (DESIGN, replace(HOLDS, distinct=61), "there are 61 distinct states, and 60 in the manifest."),
         (DESIGN, replace(HOLDS, actions={"PumpTake": Coverage(0, 0)}), "never taken: PumpTake."),
+        (replace(DESIGN, leaves_out=("PumpTake",)), HOLDS, "the manifest leaves them out here: PumpTake."),
         (DESIGN, replace(HOLDS, actions={}), "the manifest and Next differ in the actions PumpTake."),
         (BUG, HOLDS, "it should end in safety failure, but nothing fails."),
         (BUG, replace(FAILS, name="OtherInv"), "AInv should fail, but OtherInv did."),
@@ -84,14 +85,17 @@ def test_results_come_in_order_with_progress(sample: Sample, fake_java: FakeJava
     model, manifest = sample(cfg="success.cfg")
     models = [msgspec.structs.replace(model, name=f"Sample/{number}") for number in range(5)]
     seen: list[tuple[int, int]] = []
+    begun: list[str] = []
     results = check(
         models,
         manifest,
         toolchain=fake_java(f"cat {RECORDED}/success.out"),
         jobs=3,
+        begins=lambda model: begun.append(model.name),
         progress=lambda done, total, latest: seen.append((done, total)),
     )
     assert [result.model for result in results] == models
+    assert sorted(begun) == [model.name for model in models]
     assert seen == [(done, 5) for done in range(1, 6)]
     assert results[0].bounds == 'Node = "n1", Limit = 3'
     assert results[0].status is Status.UNEXPECTED
@@ -105,6 +109,7 @@ def test_a_broken_module_ends_the_check(sample: Sample, fake_java: FakeJava) -> 
         check([model] * 3, manifest, toolchain=fake_java(f"cat {RECORDED}/Broken.out"))
 
 
+@pytest.mark.timeout(900)
 def test_every_model_of_the_manifest_is_as_expected(
     manifest: Manifest, toolchain: Toolchain, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -135,7 +135,10 @@ def test_the_readme_is_renewed(manifest: Manifest, tmp_path: Path) -> None:
     ("names", "selected"),
     [
         (["FutureOrphan/design"], ["FutureOrphan/design"]),
-        (["SplitMap/bug"], ["SplitMap/bug/late_split_map", "SplitMap/bug/late_split_map/live"]),
+        (
+            ["DualWriterRing/bug/dual_writers"],
+            ["DualWriterRing/bug/dual_writers", "DualWriterRing/bug/dual_writers/live"],
+        ),
         (
             ["FutureOrphan/reach", "SplitMap/live"],
             ["SplitMap/live", "FutureOrphan/reach/cached", "FutureOrphan/reach/awaited"],
@@ -148,9 +151,26 @@ def test_a_front_part_of_the_name_selects(manifest: Manifest, names: list[str], 
 
 
 def test_without_names_all_are_selected(manifest: Manifest) -> None:
-    """But for what is there for its state graph; and a whole spec by its name."""
-    assert set(manifest.models) - set(manifest.select()) == {m for m in manifest.models if m.role is Role.GRAPH}
+    """But for what is there for its state graph, or for the night; and a whole spec by its name."""
+    left_out = set(manifest.models) - set(manifest.select())
+    assert left_out == {model for model in manifest.models if model.role is Role.GRAPH or model.nightly}
     assert {model.spec for model in manifest.select(["SplitMap"])} == {"SplitMap"}
+
+
+def test_a_model_for_the_night_is_selected_by_its_whole_name_alone(manifest: Manifest) -> None:
+    """It would make a front part take too long."""
+    nightly = [model for model in manifest.models if model.nightly]
+    assert nightly
+    for model in nightly:
+        assert manifest.select([model.name]) == (model,)
+        assert model not in manifest.select([model.spec])
+
+
+def test_what_one_design_leaves_out_another_takes(manifest: Manifest) -> None:
+    """Several designs of a spec share its actions out; one that all leave out is a contradiction."""
+    dead = {action for model in manifest.models for action in model.leaves_out}
+    assert dead
+    assert all(model.role is Role.DESIGN for model in manifest.models if model.leaves_out)
 
 
 def test_an_unknown_model_is_told_with_the_nearest_name(manifest: Manifest) -> None:
@@ -182,6 +202,7 @@ FAILING = {"result": "safety failure", "expect": {"name": "Inv"}}
         ([MODEL | {"defect": "d"}], "must name its defect if, and only if"),
         ([MODEL | FAILING | {"role": "reach", "expect": {}}], "must name what fails"),
         ([MODEL | {"role": "desing"}], "Invalid enum value 'desing' - at `\\$.models\\[0\\].role`"),
+        ([MODEL | {"leavesOut": ["Up"]}], "every design of X leaves out Up"),
         ([MODEL | {"depht": 3}], "unknown field `depht`"),
     ],
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,3 +61,25 @@ def test_what_others_have_there_stays(private_temp: Path) -> None:
         pass
     assert theirs.is_dir()
     assert link.is_symlink()
+
+
+@pytest.mark.parametrize("moment", ["open", "flock"])
+def test_a_folder_that_is_taken_for_one_left_behind_is_made_anew(
+    moment: str, private_temp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may come between its making and its lock, and remove it."""
+    module, real = (os, os.open) if moment == "open" else (fcntl, fcntl.flock)
+    taken: list[Path] = []
+
+    def remove_once(*arguments: Any, **options: Any) -> Any:
+        if not taken:
+            taken.extend(private_temp.iterdir())
+            taken[0].rmdir()
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(module, moment, remove_once)
+    with scratch_folder() as folder:
+        assert folder.is_dir()
+        assert taken
+        assert folder not in taken
+    assert list(private_temp.iterdir()) == []

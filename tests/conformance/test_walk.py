@@ -13,7 +13,7 @@ import pytest
 from omni_ipc.conformance.divergence import Divergence, Kind
 from omni_ipc.conformance.graph import Graph, Label
 from omni_ipc.conformance.moves import Move, Moves
-from omni_ipc.conformance.stand import Reference
+from omni_ipc.conformance.reference import Reference
 from omni_ipc.conformance.walk import Order, Walker, never_taken, shortest
 from omni_ipc.conformance.walked import to_path, to_trace
 from omni_ipc.errors import UsageError

@@ -144,6 +144,17 @@ def test_a_killed_process_leaves_all_it_had_begun_and_no_last_line(tmp_path: Pat
     assert [type(line) for line in lines] == [Process, Begun, Ended, Begun]
 
 
+def test_a_program_without_standard_output_does_not_print_into_its_recording(tmp_path: Path) -> None:
+    """Its descriptors may be closed; whatever is written to them goes elsewhere."""
+    program = (
+        "import os, sys; from omni_ipc.seam.recording import RecordingRuntime\n"
+        "with RecordingRuntime(sys.argv[1]): os.open(os.devnull, os.O_WRONLY); os.write(1, b'printed')\n"
+    )
+    subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", program, str(tmp_path)], check=True)
+    (lines,) = read(tmp_path)
+    assert [type(line) for line in lines] == [Process, Closed]
+
+
 def test_all_native_runtimes_of_a_process_are_recorded_and_then_no_longer(tmp_path: Path) -> None:
     """Each has a number of its own; afterwards regions are the locks themselves again."""
     one, other = NativeRuntime(), NativeRuntime()

@@ -26,6 +26,7 @@ def has_bugs(spec: str) -> bool:
     return any(model.spec == spec and model.role is Role.BUG for model in load().models)
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("spec", [spec for spec in AT_CODE_GRAIN if has_bugs(spec)])
 def test_each_counterexample_leads_the_defect_astray_and_not_the_reference(spec: str) -> None:
     """State by state, lassos three times; the reference refuses a step, goes elsewhere, or ends well."""

@@ -10,7 +10,7 @@ import pytest
 
 from omni_ipc.conformance.recording import load
 from omni_ipc.errors import UsageError
-from omni_ipc.workflows.recording import record, recorded_here
+from omni_ipc.workflows.recording import children_recorded, record
 from tests.support.lanes import ROOT
 
 ENGINE = """
@@ -60,9 +60,9 @@ def test_what_cannot_be_recorded_is_told(tmp_path: Path) -> None:
         record([sys.executable, "-c", ""], tmp_path)
 
 
-def test_recording_here_leaves_no_trace_of_itself(tmp_path: Path) -> None:
+def test_recording_children_leaves_no_trace_of_itself(tmp_path: Path) -> None:
     """Environment and path are as they were before."""
     before = dict(os.environ), list(sys.path)
-    with recorded_here(tmp_path):
+    with children_recorded(tmp_path):
         assert os.environ["OMNI_IPC_RECORD"] == str(tmp_path)
     assert (dict(os.environ), sys.path) == before

@@ -10,7 +10,8 @@ import pytest
 
 from omni_ipc.conformance.validate import Answer
 from omni_ipc.errors import Inconclusive
-from omni_ipc.workflows.recording import recorded_here
+from omni_ipc.seam.recording import recorded
+from omni_ipc.workflows.recording import children_recorded
 from omni_ipc.workflows.validating import ValidatedSession, validate_recordings
 
 SPECS = ("SplitMap", "FutureOrphan")
@@ -25,11 +26,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(SEARCH_S))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for the recordings of all tests of this process; it fails whichever comes last if one is rejected."""
+    """Record the processes that the tests start; fails whichever comes last if what one of them did is rejected."""
     folder = tmp_path_factory.mktemp("recordings")
-    yield folder
+    with children_recorded(folder):
+        yield folder
     rejected = [f"{spec}: {told}" for spec in SPECS for told in _rejected(folder, spec)]
     if rejected:
         pytest.fail("What real processes did is no behaviour of the models:\n" + "\n".join(rejected), pytrace=False)
@@ -37,8 +39,8 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _recorded(recordings: Path, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Record the processes of a test."""
-    with recorded_here(recordings / re.sub(r"\W+", "_", request.node.name)):
+    """Record what the test does itself, in a folder of its name."""
+    with recorded(recordings / re.sub(r"\W+", "_", request.node.name)):
         yield
 
 
@@ -53,8 +55,8 @@ def _rejected(folder: Path, spec: str) -> Iterator[str]:
     for session in validated.sessions:
         if session.steps and session.answer is not Answer.ACCEPTED:
             repair = session.rejection.repair if session.rejection else ""
-            yield f"{_test_of(session, folder)}: {session.answer}, {session.reason} {repair}"
+            yield f"{_test_of(session)}: {session.answer}, {session.reason} {repair}"
 
 
-def _test_of(session: ValidatedSession, folder: Path) -> str:
-    return next(folder.rglob(f"{session.processes[0]}-*")).parent.name
+def _test_of(session: ValidatedSession) -> str:
+    return next((folder for folder in (Path(file).parent.name for file in session.files) if "test" in folder), "?")
