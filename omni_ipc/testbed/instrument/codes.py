@@ -26,13 +26,14 @@ Key = tuple[str, int, tuple[str, ...]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Codes:
-    """The codes of one module's functions, as they are and rewritten, by what they are known by.
+    """The rewritten codes of one module's functions, by what they are known by.
 
     Args:
         sites: numbers of the sites in it.
     """
 
-    plain: dict[Key, list[CodeType]]
+    source: str
+    file: str
     rewritten: dict[Key, list[CodeType]]
     sites: range
 
@@ -48,10 +49,15 @@ def rewrite(source: str, module: str, file: str, written: frozenset[str] = froze
         SyntaxError: it does not parse.
     """
     tree = ast.parse(source, file)
-    plain = compile(tree, file, "exec", dont_inherit=True)
     first = len(SITES)
     rewritten = compile(Rewriter(module, Scopes(tree, written)).visit(tree), file, "exec", dont_inherit=True)
-    return Codes(_by_key(plain), _by_key(rewritten), range(first, len(SITES)))
+    return Codes(source, file, _by_key(rewritten), range(first, len(SITES)))
+
+
+@functools.lru_cache(maxsize=256)
+def _plain(source: str, file: str) -> dict[Key, list[CodeType]]:
+    """Return the codes of a module's functions as they are."""
+    return _by_key(compile(source, file, "exec", dont_inherit=True))
 
 
 def _by_key(code: CodeType) -> dict[Key, list[CodeType]]:
@@ -108,7 +114,8 @@ def _match(code: CodeType, codes: Codes) -> CodeType | None:
     candidates = codes.rewritten.get(_key(code), [])
     if len(candidates) < 2:
         return candidates[0] if candidates else None
-    same = [place for place, original in enumerate(codes.plain[_key(code)]) if original == code]
+    plain = _plain(codes.source, codes.file)[_key(code)]
+    same = [place for place, original in enumerate(plain) if original == code]
     return candidates[same[0]] if same else None
 
 

@@ -66,10 +66,11 @@ class Noting:
         self._depth, self._task = -1, None
         return noted
 
-    def _accompany(self, is_accompanied: bool) -> None:
+    def _accompany(self, kernel: Kernel) -> None:
         """Begin, or cease, to note what tasks use: what one does alone comes before or after all that others do."""
-        self._company = self._kernel if is_accompanied else None
-        self._depth, self._task = -1, None
+        if kernel is self._kernel:  # and no earlier run, whose threads somebody has kept
+            self._company = kernel if kernel.unjoined > 0 else None
+            self._depth, self._task = -1, None
 
     def _open(self, kernel: Kernel) -> None:
         """Begin a stretch."""

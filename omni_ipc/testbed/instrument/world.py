@@ -15,7 +15,7 @@ from omni_ipc.testbed.instrument.modules import Subject
 from omni_ipc.testbed.instrument.points import Points
 from omni_ipc.testbed.instrument.races import Judge
 from omni_ipc.testbed.instrument.reach import Reach
-from omni_ipc.testbed.instrument.rewriting import written_on_modules
+from omni_ipc.testbed.instrument.rewriting import Reflection
 from omni_ipc.testbed.instrument.sites import CHANGED_BY_C, READ_BY_C, SITES
 from omni_ipc.testbed.instrument.standins import StandIns
 from omni_ipc.testbed.instrument.state import State
@@ -121,4 +121,4 @@ class World:
 @functools.lru_cache(maxsize=256)
 def _written(source: str) -> frozenset[str]:
     """Name what a module assigns on others; the same source is parsed once in a process."""
-    return written_on_modules(ast.parse(source))
+    return Reflection(ast.parse(source)).written

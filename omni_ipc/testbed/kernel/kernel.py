@@ -80,7 +80,7 @@ class Kernel(Ending):
         self.living.append(task)
         self.unjoined += 1
         if self.unjoined == 1 and self.accompanied is not None:
-            self.accompanied(True)
+            self.accompanied(self)
         self.begun(task)
         self.pool.carry(self, task)
         if parent is not self.outside:

@@ -33,7 +33,7 @@ class RunState:
         read_log, write_log: the same of all steps: item 0 of main before its first point, item k + 1 of step k.
         living: tasks that have not ended, by index.
         unjoined: how many tasks but main there are, or were, whose end nobody has waited for.
-        accompanied: called with True when there is one such task, and had been none; with False when none is left.
+        accompanied: called with the run when there is one such task, and had been none; and when none is left.
         last: the task that took the last step.
         current: the task that runs now.
         merges: a task may change something in a region, where it need not wait, without an operation: nobody has to be
@@ -88,7 +88,7 @@ class RunState:
         self.tasks: list[Task] = []
         self.living: list[Task] = []
         self.unjoined = -1
-        self.accompanied: Callable[[bool], object] | None = None
+        self.accompanied: Callable[[Any], object] | None = None
         self.outside = Task("outside", -1, 0, nothing, ())
         self.outside.atomic = 1
         self.outside.switch = getcurrent().switch
@@ -133,7 +133,7 @@ class RunState:
         task.joined = True
         self.unjoined -= 1
         if not self.unjoined and self.accompanied is not None:
-            self.accompanied(False)
+            self.accompanied(self)
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return the operations that were announced and not performed: the task's index, what they read and write."""

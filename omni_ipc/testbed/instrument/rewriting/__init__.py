@@ -17,6 +17,6 @@ Not rewritten: what runs at import, annotations, and patterns.
 """
 
 from omni_ipc.testbed.instrument.rewriting.definitions import Rewriter
-from omni_ipc.testbed.instrument.rewriting.reflection import written_on_modules
+from omni_ipc.testbed.instrument.rewriting.reflection import Reflection
 
-__all__ = ["Rewriter", "written_on_modules"]
+__all__ = ["Reflection", "Rewriter"]

@@ -11,6 +11,29 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
+SCOPES = (*FUNCTIONS, ast.ClassDef)
+
+
+def parts(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes that a node is made of, but for those without any fields: contexts and operators."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [part for part in value if isinstance(part, ast.AST)]
+        elif isinstance(value, ast.AST) and value._fields:
+            found.append(value)
+    return found
+
+
+def all_in(tree: ast.AST) -> list[ast.AST]:
+    """Return a node and all that it is made of, as `parts` has it."""
+    found = [tree]
+    for node in found:
+        found += parts(node)
+    return found
+
+
 def declare(scope: Scope, body: list[ast.stmt] | list[ast.expr]) -> None:
     """Take note of global and nonlocal names, which hold for the whole scope."""
     for node in own(body):
@@ -26,8 +49,8 @@ def own(body: list[ast.stmt] | list[ast.expr]) -> Iterator[ast.AST]:
     while todo:
         node = todo.pop()
         yield node
-        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            todo += ast.iter_child_nodes(node)
+        if not isinstance(node, SCOPES):
+            todo += parts(node)
 
 
 def outside(node: Function) -> Iterator[ast.expr]:

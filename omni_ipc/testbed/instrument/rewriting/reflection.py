@@ -4,41 +4,37 @@ from __future__ import annotations
 
 import ast
 
+from omni_ipc.testbed.instrument.rewriting.binding import all_in
+
 ANY = "*"
 """Stands for whatever variables there are."""
 
 _OWN = frozenset({"globals", "__globals__"})
 _ALL = frozenset({"modules", "import_module", "__import__"})  # as in `sys.modules`
 _BARING = ("vars", "setattr", "delattr")
+_TELLING = (ast.Attribute, ast.Name, ast.Call, ast.Import, ast.ImportFrom)
 
 
-def written_on_modules(tree: ast.Module) -> frozenset[str]:
-    """Name the attributes that a module assigns on what it imported: ``pump.limit = 3``; `ANY`, if it may be any."""
-    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
-    imported = {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
-    found = {
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and _root(node) in imported
-    }
-    return frozenset({ANY} if _mentions(tree, _ALL) or _bares(tree, imported) else found)
+class Reflection:
+    """What one walk over a module's tree finds.
 
+    Attributes:
+        assigned: names of attributes that something in it assigns or deletes.
+        reflects: it gets at its own variables as items of a dictionary.
+        written: names of attributes that it assigns on what it imported, ``pump.limit = 3``; `ANY`, if it may be any.
+    """
 
-def reflects(tree: ast.Module) -> bool:
-    """Tell whether a module gets at its own variables as items of a dictionary."""
-    return _mentions(tree, _OWN | _ALL)
-
-
-def _mentions(tree: ast.Module, names: frozenset[str]) -> bool:
-    return any(
-        (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names)
-        for node in ast.walk(tree)
-    )
-
-
-def _bares(tree: ast.Module, imported: set[str]) -> bool:
-    """Tell whether the dictionary of something that was imported is got at, or its attributes by variable names."""
-    return any(_bares_at(node, imported) for node in ast.walk(tree))
+    def __init__(self, tree: ast.Module) -> None:
+        nodes = [node for node in all_in(tree) if isinstance(node, _TELLING)]
+        imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+        imported = {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
+        attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+        stored = [node for node in attributes if not isinstance(node.ctx, ast.Load)]
+        named = {node.id for node in nodes if isinstance(node, ast.Name)} | {node.attr for node in attributes}
+        self.assigned = {node.attr for node in stored}
+        self.reflects = not named.isdisjoint(_OWN | _ALL)
+        is_any = not named.isdisjoint(_ALL) or any(_bares_at(node, imported) for node in nodes)
+        self.written = frozenset({ANY} if is_any else {node.attr for node in stored if _root(node) in imported})
 
 
 def _bares_at(node: ast.AST, imported: set[str]) -> bool:

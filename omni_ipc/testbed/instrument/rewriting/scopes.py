@@ -11,7 +11,7 @@ import builtins
 from typing import Literal
 
 from omni_ipc.testbed.instrument.rewriting.binding import Function, bound_by, declare, outside
-from omni_ipc.testbed.instrument.rewriting.reflection import ANY, reflects
+from omni_ipc.testbed.instrument.rewriting.reflection import ANY, Reflection
 from omni_ipc.testbed.instrument.rewriting.scope import Scope, outlives
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -50,16 +50,13 @@ class Scopes(ast.NodeVisitor):
         self.values = bound["value"]
         self.decorated = bound["decorated"]
         self.defined = bound["definition"] - bound["value"] - bound["import"] - bound["decorated"]
-        self.assigned = {
-            node.attr
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
-        }
+        reflection = Reflection(tree)
+        self.assigned = reflection.assigned
         for statement in tree.body:
             self.visit(statement)
         self._capture()
         self.unbound = self._unbound()
-        if reflects(tree) or ANY in written_outside:
+        if reflection.reflects or ANY in written_outside:
             self.shared_globals |= bound["value"] | self.unbound
         else:
             self.shared_globals |= bound["value"] & written_outside
