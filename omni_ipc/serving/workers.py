@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from omni_ipc.errors import PeerDied, PeerFailed
+from omni_ipc.errors import PeerDied, PeerFailed, ShutdownError
 from omni_ipc.serving.lanes import Lanes
+from omni_ipc.serving.links import Delivery, Receiver, Sender
+from omni_ipc.serving.messages import Command, Reply
 from omni_ipc.serving.spec import Ended
 from omni_ipc.transport.guests import Outlet
 
@@ -19,10 +21,10 @@ class HostedWorkers:
     """The workers of one engine, each in a host's process, and the engine's ends of their lanes."""
 
     def __init__(self, hosts: Sequence[WorkerHost], lanes: Lanes) -> None:
-        self.requests = lanes.requests
-        self.results = lanes.results
+        self.requests: Sender[Command] = lanes.requests
+        self.results: Receiver[Reply] = lanes.results
         self._hosts = self._open = tuple(hosts)
-        self._lanes = lanes
+        self._lanes: Lanes | None = lanes
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -49,7 +51,13 @@ class HostedWorkers:
         return not self._open
 
     def outlet(self, rank: int = 0) -> Outlet:
-        """Give what it takes to hand the outputs of a rank on to another process; see `Relay`."""
+        """Give what it takes to hand the outputs of a rank on to another process; see `Relay`.
+
+        Raises:
+            ShutdownError: their memory was given back.
+        """
+        if self._lanes is None:
+            raise _over()
         return self._lanes.outlet(rank)
 
     def join(self) -> None:
@@ -61,13 +69,15 @@ class HostedWorkers:
             Timeout: one does not end.
         """
         hosts, self._open = self._open, ()
-        with contextlib.closing(self._lanes), contextlib.ExitStack() as waits:
+        with contextlib.ExitStack() as ending:
+            ending.callback(self._give_back)
             for host in hosts:
-                waits.callback(host.await_answer, Ended)
+                ending.callback(host.await_answer, Ended)
 
     def kill(self) -> None:
         """Kill the processes whose workers have not ended, and give back the memory of the lanes. Idempotent."""
-        with contextlib.closing(self._lanes):
+        with contextlib.ExitStack() as ending:
+            ending.callback(self._give_back)
             self.kill_processes()
 
     def kill_processes(self) -> None:
@@ -76,3 +86,27 @@ class HostedWorkers:
         for host in hosts:
             if not host.free:
                 host.stop(grace_s=0)
+
+    def _give_back(self) -> None:
+        """Let go of the lanes, so that their memory goes, however long an engine that was shut down is kept."""
+        lanes, self._lanes = self._lanes, None
+        self.requests = self.results = _Gone()
+        if lanes is not None:
+            lanes.close()
+
+
+class _Gone:
+    """Both ends of lanes whose memory was given back."""
+
+    def send(self, message: Command, payload: Any = None) -> None:
+        raise _over()
+
+    def receive(self, timeout: float) -> Delivery[Reply]:
+        raise _over()
+
+    def close(self) -> None:
+        return
+
+
+def _over() -> ShutdownError:
+    return ShutdownError("The engine has shut down, and its lanes are gone. Start a new one.")

@@ -202,11 +202,16 @@ def test_5_after_a_crash_no_memory_outlives_the_processes(victim: str) -> None:
     assert set(Path("/dev/shm").iterdir()) == shared
 
 
+def segments() -> int:
+    """Count the pieces of shared memory that this process has mapped."""
+    return Path("/proc/self/maps").read_text().count("/memfd:")
+
+
 @DEVICES
 @pytest.mark.parametrize("prompt", ["", "hang"])
 def test_6_shutdown_ends_in_bounded_time_and_leaves_nothing(hosts: HostGroup, prompt: str, device: str) -> None:
     """Whether a forward hangs or not: no future is pending, no thread runs, and the worker is gone."""
-    before = {thread.ident for thread in threading.enumerate()}
+    before, memory = {thread.ident for thread in threading.enumerate()}, segments()
     engine = start(hosts, device=device, shutdown_timeout_s=0.5, max_batch=1)
     streams = [engine.submit(Request(f"{number}", prompt)) for number in range(4)]
     outcomes: list[str] = []
@@ -230,6 +235,8 @@ def test_6_shutdown_ends_in_bounded_time_and_leaves_nothing(hosts: HostGroup, pr
     assert set(outcomes) <= {"result", "ShutdownError"}
     assert str(engine.describe().executor) == NOTHING
     until(lambda: {thread.ident for thread in threading.enumerate()} <= before)
+    del streams, takers
+    assert segments() == memory, "they are gone, though somebody still has the engine"
     with within(2):
         for refused in (lambda: engine.submit(Request("late")), lambda: engine.call("clear_cache"), engine.sleep):
             with pytest.raises(ShutdownError):
