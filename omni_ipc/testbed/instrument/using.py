@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
@@ -155,7 +156,12 @@ class Using(Noting):
             self.hide(f"'{function.__qualname__}' was made of a string, and has no points; write it as a function")
 
     def _is_of_string(self, function: FunctionType) -> bool:
+        """Tell whether a function has no text that could be rewritten: as one whose globals are no module's."""
         assert self._points is not None
+        names = function.__globals__
+        home = sys.modules.get(names.get("__name__") or "")
+        if home is None or vars(home) is not names:
+            return True
         is_ours = self._points.effects.knows_module(function.__module__)
         return is_ours and function.__code__.co_filename.startswith("<")
 
