@@ -322,6 +322,19 @@ def test_a_failure_of_every_order_is_said_to_have_none_as_its_cause() -> None:
     )
 
 
+def test_nobody_is_told_to_hold_the_end_of_a_task() -> None:
+    """Who waits for the end of one that never ends waits for just that."""
+
+    def scenario() -> None:
+        thread = threading.Thread(target=threading.Event().wait, name="work")
+        thread.start()
+        thread.join()
+
+    told = explained(scenario).story[-1]
+    assert told.startswith("'main' waits for the end of 'work'")
+    assert "holds" not in told
+
+
 def test_who_waits_for_a_full_queue_is_told_that_it_is_full() -> None:
     """Not only its name."""
 

@@ -67,7 +67,9 @@ def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:
 
 
 def _state(wait: Wait) -> str:
-    """Say how what is waited for stands."""
+    """Say how what is waited for stands; nobody holds a task's own end."""
+    if wait.target == f"the end of '{wait.held_by}'":
+        return ""
     if wait.held_by is not None:
         return f"which '{wait.held_by}' {'has left locked' if wait.held_by_ended else 'holds'}, "
     return f"which {wait.state}, " if wait.state else ""
