@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -159,3 +161,32 @@ def test_an_object_has_one_identity_in_all_schedules() -> None:
     report = explore(scenario, strategy="dpor", seconds=30)
     assert report.verdict is Verdict.HOLDS
     assert set(explore(scenario, strategy="random", runs=400).outcomes) <= set(report.outcomes) == set("1234")
+
+
+class Lazy:
+    """Two threads ask for what is computed once."""
+
+    computed = 0
+
+    @functools.cached_property
+    def value(self) -> int:
+        Lazy.computed += 1
+        return Lazy.computed
+
+
+def two_ask() -> int:
+    """Count the computations of two threads that ask the same object."""
+    lazy = Lazy()
+    threads = [threading.Thread(target=lambda: lazy.value) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return Lazy.computed
+
+
+def test_a_cached_property_is_computed_as_often_as_this_python_lets_it() -> None:
+    """Until Python 3.11 it has a lock, made with the class; without one, two threads may both miss."""
+    report = explore(two_ask)
+    assert report.verdict is Verdict.HOLDS, report.reason
+    assert set(report.outcomes) == ({"1"} if sys.version_info < (3, 12) else {"1", "2"})
