@@ -190,3 +190,42 @@ def test_a_cached_property_is_computed_as_often_as_this_python_lets_it() -> None
     report = explore(two_ask)
     assert report.verdict is Verdict.HOLDS, report.reason
     assert set(report.outcomes) == ({"1"} if sys.version_info < (3, 12) else {"1", "2"})
+
+
+class Counting:
+    """Its methods are made by what `functools` has for that."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def _add(self, number: int) -> None:
+        self.count += number
+
+    add_one = functools.partialmethod(_add, 1)
+    del _add  # so that nothing else leads to it
+
+    @functools.singledispatchmethod
+    def add(self, number: object) -> None:
+        raise TypeError(number)
+
+    @add.register
+    def _(self, number: int) -> None:
+        self.count += number
+
+    del _
+
+
+@pytest.mark.parametrize("call", [lambda counting: counting.add_one(), lambda counting: counting.add(1)])
+def test_a_method_that_something_else_calls_has_points_inside(call: Callable[[Counting], None]) -> None:
+    """An update is lost in it in some schedule."""
+
+    def scenario() -> int:
+        counting = Counting()
+        threads = [threading.Thread(target=lambda: call(counting)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return counting.count
+
+    assert set(explore(scenario).outcomes) == {"1", "2"}
