@@ -112,6 +112,22 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return explored.save(tmp_path_factory.mktemp("traces") / "future_orphan.unpack_outside_lock.trace.json")
 
 
+# What it does
+
+
+def test_a_failure_before_the_first_step_replays(omni: Omni, tmp_path: Path) -> None:
+    """Its trace has no steps, and the command that is told with it works; once the code is mended, it ends well."""
+    file = tmp_path / "early.py"
+    file.write_text("def scenario():\n    raise ValueError('nothing is ready')\n")
+    assert omni("explore", "early.py:scenario", "--save", "traces").code == 1
+    again = omni("replay", "traces/early.scenario.trace.json")
+    assert again.code == 1
+    assert "ValueError: nothing is ready" in again.out
+    file.write_text("def scenario():\n    pass\n")
+    mended = omni("replay", "traces/early.scenario.trace.json")
+    assert (mended.code, "ended well" in mended.out) == (0, True)
+
+
 # What it says
 
 

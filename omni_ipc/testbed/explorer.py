@@ -106,6 +106,7 @@ def conduct(
     options: Options,
     *,
     faults: Sequence[Fault] | None = None,
+    points: Collection[str] = (),
     resume: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Search, Report]:
@@ -113,20 +114,22 @@ def conduct(
 
     Args:
         faults: as values, if they are more than their names.
+        points: accesses that other processes have found to be points.
     """
     if faults is None:
         faults = parsed(options.faults)
     faults = with_timers(faults, options.timers)
     saved = None if resume is None else Saved(resume, scenario, options)
+    known = set(saved.points if saved else ())
     search = Search(
-        options.runner(scenario, faults, saved.points if saved else ()),
+        options.runner(scenario, faults, known | set(points)),
         options.subject(faults),
         options.make_strategy,
         options.budget,
         progress,
         saved.keep if saved else None,
     )
-    if saved is not None:
+    if saved is not None and known.issuperset(points):  # or what was run did not have all steps
         saved.restore(search)
     with saved.interruptible() if saved else nullcontext(), search.runner:
         return search, search.report()

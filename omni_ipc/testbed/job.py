@@ -16,9 +16,12 @@ import msgspec
 from omni_ipc.errors import UsageError
 from omni_ipc.interrupts import as_ctrl_c
 from omni_ipc.testbed.explorer import conduct
-from omni_ipc.testbed.jobs import News, Order
+from omni_ipc.testbed.jobs import Order
 from omni_ipc.testbed.loading import load
+from omni_ipc.testbed.merging import News, Share
 from omni_ipc.testbed.outside import go_on_watched
+from omni_ipc.testbed.search import Search
+from omni_ipc.testbed.strategies import SharedDpor
 from omni_ipc.testbed.tally import Progress
 
 
@@ -57,12 +60,26 @@ def _explore(mouth: _Mouth) -> None:
         if order.arguments:
             scenario = scenario(*order.arguments)[0]
         resume = None if order.resume is None else Path(order.resume)
-        search, report = conduct(scenario, order.options, resume=resume, progress=mouth.tell)
+        search, report = conduct(scenario, order.options, points=order.points, resume=resume, progress=mouth.tell)
     except UsageError as error:
         mouth.say(News(usage=str(error)))
         return
-    signatures = tuple(search.tally.signatures)
-    mouth.say(News(report.schedules, report.steps, None, report, signatures))
+    mouth.say(
+        News(
+            schedules=report.schedules,
+            steps=report.steps,
+            report=report,
+            signatures=tuple(search.tally.signatures),
+            share=_share(search),
+        )
+    )
+
+
+def _share(search: Search) -> Share | None:
+    strategy = search.strategy
+    if not isinstance(strategy, SharedDpor):
+        return None
+    return Share(strategy.summary(), strategy.whole, search.runner.points())
 
 
 if __name__ == "__main__":

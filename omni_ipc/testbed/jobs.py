@@ -4,8 +4,9 @@
            ── the same ──────────────────► job 2, ...: sample   ──┴─► progress, and at the end a report, a line each
 
 Of the portfolio the first job searches systematically, and the others sample; what samples is shared out by the numbers
-of its runs, so that all jobs together run the same schedules as one would. The first failure ends all. A job inherits
-nothing but its arguments: it imports the scenario by name.
+of its runs, and the reduction by those of its subtrees, so that all jobs together run the same schedules as one would.
+For that all must see the same steps: where one has found points that another has not, all begin anew with them. The
+first failure ends all. A job inherits nothing but its arguments: it imports the scenario by name.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ import msgspec
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.interrupts import postponed
 from omni_ipc.records import Report, Verdict
+from omni_ipc.testbed.merging import News, merged, missed
 from omni_ipc.testbed.options import Options
-from omni_ipc.testbed.strategies import STRATEGIES, can_be_shared
-from omni_ipc.testbed.strategies.sampler import Sampler
+from omni_ipc.testbed.strategies import can_be_shared
 from omni_ipc.testbed.tally import Progress
 
+_LEAST_S = 0.01  # to spend, so that a job tells that it is spent
 _PATIENCE_S = 10.0  # a run ends before a job saves
 INSIDE = "OMNI_IPC_JOB"  # set in the environment of a job, which starts no others
 
@@ -42,6 +44,7 @@ class Order(msgspec.Struct, frozen=True):
         scenario: name of the function, and of what makes it, if there are arguments.
         path: where modules are found.
         resume: folder to go on from.
+        points: accesses that are known to be points.
     """
 
     scenario: str
@@ -49,17 +52,7 @@ class Order(msgspec.Struct, frozen=True):
     path: tuple[str, ...]
     options: Options
     resume: str | None
-
-
-class News(msgspec.Struct, frozen=True):
-    """What a job says: how far it is, or how it has ended."""
-
-    schedules: int = 0
-    steps: int = 0
-    left: float | None = None
-    report: Report | None = None
-    signatures: tuple[int, ...] = ()
-    usage: str | None = None  # a UsageError
+    points: tuple[str, ...] = ()
 
 
 def explore_in_jobs(
@@ -94,9 +87,21 @@ def explore_in_jobs(
         )
         for job in range(jobs)
     ]
-    with _Crew(orders, progress) as crew:
-        crew.work()
-        return _merged(crew.jobs, options)
+    began = perf_counter()
+    while True:
+        with _Crew(orders, progress) as crew:
+            crew.work()
+            said = _said(crew.jobs)
+        report, points = merged(said, options.strategy), missed(said)
+        if not points or report.verdict is not Verdict.HOLDS:
+            return report
+        orders = [_anew(order, points, perf_counter() - began) for order in orders]
+
+
+def _anew(order: Order, points: tuple[str, ...], spent_s: float) -> Order:
+    seconds = order.options.seconds
+    left_s = None if seconds is None else max(seconds - spent_s, _LEAST_S)
+    return msgspec.structs.replace(order, points=points, options=msgspec.structs.replace(order.options, seconds=left_s))
 
 
 def _part(runs: int | None, job: int, jobs: int) -> int | None:
@@ -202,23 +207,18 @@ class _Crew:
         )
 
 
-def _split(strategy: str, jobs: int) -> str:
-    """Say how a search was split, so that nobody takes jobs that sampled for a search that went faster."""
-    if jobs == 1:
-        return f"one job, because {strategy} is one process's work"
-    samples = isinstance(STRATEGIES[strategy](0), Sampler)
-    return f"{jobs} jobs" if samples else f"{jobs} jobs: one searched, {jobs - 1} sampled"
-
-
 def _is_final(job: _Job) -> bool:
     """Tell whether what a job has found is the answer of all."""
-    if job.last.usage is not None or (job.process.poll() or 0) != 0:
-        return True
-    return job.last.report is not None and job.last.report.verdict is not Verdict.BOUNDED
+    return job.last.usage is not None or (job.process.poll() or 0) != 0 or job.last.decides
 
 
-def _merged(jobs: Sequence[_Job], options: Options) -> Report:
-    """Put the reports of the jobs together."""
+def _said(jobs: Sequence[_Job]) -> list[News]:
+    """Return what the jobs have said last.
+
+    Raises:
+        UsageError: a job was called wrong.
+        Inconclusive: a job has died.
+    """
     for job in jobs:
         if job.last.usage is not None:
             raise UsageError(job.last.usage)
@@ -227,20 +227,4 @@ def _merged(jobs: Sequence[_Job], options: Options) -> Report:
                 f"Job {job.number + 1} of {len(jobs)} has ended with status {job.process.returncode} before it was "
                 "done; what it said stands above. Explore in one process: --jobs 1."
             )
-    reports = [job.last.report for job in jobs if job.last.report is not None]
-    deciding = next((report for report in reports if report.verdict is not Verdict.BOUNDED), reports[0])
-    signatures = {signature for job in jobs for signature in job.last.signatures}
-    split = _split(options.strategy, len(jobs))
-    if deciding.verdict is Verdict.BOUNDED:
-        reason = "; ".join(dict.fromkeys(report.reason for report in reports))
-        traces = max(len(signatures), deciding.traces)
-    else:
-        reason, traces = deciding.reason, deciding.traces
-    return msgspec.structs.replace(
-        deciding,
-        reason=f"{reason} (in {split})",
-        schedules=sum(job.last.schedules for job in jobs),
-        steps=sum(job.last.steps for job in jobs),
-        traces=traces,
-        outcomes=tuple(sorted({outcome for report in reports for outcome in report.outcomes})),
-    )
+    return [job.last for job in jobs]

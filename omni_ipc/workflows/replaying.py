@@ -65,7 +65,7 @@ def replay(
         UsageError: the scenario, the defect, ``on`` or the device is wrong.
         Inconclusive: not one step could be followed, or something was not under control, or did not end.
     """
-    if not trace.steps:
+    if not trace.steps and trace.failure is None:
         raise UsageError(
             "The trace has no steps, so there is nothing to replay. Make it anew: omni-ipc explore --save."
         )
@@ -79,7 +79,7 @@ def replay(
     else:
         run = _from_real(_run_in_real_time(trace, defect, On(on), device))
         when_left = Verdict.INCONCLUSIVE
-    if run.followed == 0 and not run.failure:
+    if run.followed == 0 and run.of and not run.failure:
         raise Inconclusive(f"Not one step could be followed. {run.left} Is it a trace of another scenario?")
     return Replayed(
         verdict=Verdict.VIOLATED if run.failure else when_left if run.left else Verdict.ENDED_WELL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from queue import Empty
 
 import msgspec
@@ -320,6 +321,32 @@ def test_a_failure_of_every_order_is_said_to_have_none_as_its_cause() -> None:
     assert explained(scenario).story == (
         "No order of two steps was found with which it would not fail, nor two such orders together.",
     )
+
+
+def test_nobody_is_told_to_hold_the_end_of_a_task() -> None:
+    """Who waits for the end of one that never ends, or that waits itself, waits for just that."""
+
+    def polled() -> None:
+        def work() -> None:
+            while True:
+                time.sleep(1.0)
+
+        thread = threading.Thread(target=work, name="work")
+        thread.start()
+        thread.join()
+
+    def locked() -> None:
+        lock = threading.Lock()
+        thread = threading.Thread(target=lock.acquire, name="work")
+        with lock:
+            thread.start()
+            thread.join()
+
+    for scenario in (polled, locked):
+        told = " ".join(explained(scenario).story)
+        assert "waits for the end of 'work'" in told
+        assert "holds the end" not in told
+        assert "which 'work' holds" not in told
 
 
 def test_who_waits_for_a_full_queue_is_told_that_it_is_full() -> None:

@@ -42,11 +42,11 @@ def test_a_failure_of_one_job_ends_all_and_replays_here() -> None:
     assert replay(philosophers, report.trace).failure == report.failure
 
 
-def test_a_systematic_search_is_the_work_of_one_process() -> None:
+def test_a_bounded_search_is_the_work_of_one_process() -> None:
     """And says so."""
-    report = explore(lost_update, strategy="dpor", jobs=2)
-    assert report.verdict is Verdict.HOLDS
-    assert report.reason.endswith("(in one job, because dpor is one process's work)")
+    report = explore(lost_update, strategy="delay-bounded", jobs=2)
+    assert report.verdict is Verdict.BOUNDED
+    assert report.reason.endswith("(in one job, because delay-bounded is one process's work)")
 
 
 def test_jobs_go_on_where_they_were(tmp_path: Path) -> None:

@@ -67,17 +67,23 @@ def _end(trace: Trace, history: History, failure: Failure) -> Iterator[str]:
 
 
 def _state(wait: Wait) -> str:
-    """Say how what is waited for stands."""
+    """Say how what is waited for stands; nobody holds a task's own end."""
+    if wait.target == _end_of(wait.held_by):
+        return ""
     if wait.held_by is not None:
         return f"which '{wait.held_by}' {'has left locked' if wait.held_by_ended else 'holds'}, "
     return f"which {wait.state}, " if wait.state else ""
+
+
+def _end_of(task: str | None) -> str:
+    return f"the end of '{task}'"
 
 
 def _hold_and_wait(trace: Trace, wait: Wait, waits: Sequence[Wait]) -> str:
     """Say what a task in a cycle holds, since when, and what it waits for."""
     wanted = next((other.target for other in waits if other.held_by == wait.task), None)
     held = f"'{wait.task}'"
-    if wanted is not None:
+    if wanted is not None and wanted != _end_of(wait.task):
         taken = [k for k, step in enumerate(trace.steps) if step.task == wait.task and _takes(step, wanted)]
         since = f" since step {taken[-1] + 1} ({place(trace.steps[taken[-1]])})" if taken else ""
         held += f" holds {wanted}{since} and"

@@ -63,6 +63,9 @@ class Reach:
                     yield from _items(path, vars(value))
             case property():
                 yield from ((path, part) for part in (value.fget, value.fset, value.fdel))
+            case functools.cached_property() | functools.partialmethod() | functools.singledispatchmethod():
+                self.holders.append((path, vars(value)))  # before Python 3.12 the first has a lock of its own
+                yield from _items(path, vars(value))
             case functools.partial():
                 yield from ((path, part) for part in (value.func, *value.args, *value.keywords.values()))
             case staticmethod() | classmethod() | types.MethodType():

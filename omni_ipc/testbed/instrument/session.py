@@ -161,7 +161,7 @@ class Instrumentation:
         if isinstance(function, FunctionType):
             file = function.__code__.co_filename
             if not (is_ours(file) or is_stdlib(file)):
-                self._meet(function, f"{function.__module__}.{function.__qualname__}, which a thread runs")
+                self._meet(function, f"{function.__module__ or file}.{function.__qualname__}, which a thread runs")
 
     def _meet(self, function: FunctionType, name: str) -> None:
         """Take note of a function that is not instrumented, and works on what tasks share."""

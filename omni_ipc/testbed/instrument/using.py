@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
@@ -154,14 +155,20 @@ class Using(Noting):
     def _tell_of_strings(self, function: Any, arguments: tuple[Any, ...]) -> None:
         """Tell of code that has no text which could be rewritten."""
         if isinstance(function, FunctionType):
-            if function.__code__.co_filename.startswith("<") and self._is_of_subject(function):
+            if self._is_of_string(function):
                 self.hide(f"'{function.__qualname__}' was made of a string, and has no points; write it as a function")
         elif function in _OF_STRINGS and arguments and not _is_plain(arguments[0]):
             self.hide(f"code that {function.__name__}() makes of a string has no points; make it a function")
 
-    def _is_of_subject(self, function: FunctionType) -> bool:
+    def _is_of_string(self, function: FunctionType) -> bool:
+        """Tell whether a function has no text that could be rewritten: as one whose globals are no module's."""
         assert self._points is not None
-        return self._points.effects.knows_module(function.__module__)
+        names = function.__globals__
+        home = sys.modules.get(names.get("__name__") or "")
+        if home is None or vars(home) is not names:
+            return True
+        is_ours = self._points.effects.knows_module(function.__module__)
+        return is_ours and function.__code__.co_filename.startswith("<")
 
     def _read(self, site: int, name: str, value: Any) -> Uses:
         """Give what code without points gets at, by the name of what does it."""

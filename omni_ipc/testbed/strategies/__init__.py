@@ -14,11 +14,12 @@ from omni_ipc.testbed.strategies.preemption_bounded import PreemptionBounded
 from omni_ipc.testbed.strategies.random_walk import RandomWalk
 from omni_ipc.testbed.strategies.sampler import Sampler
 from omni_ipc.testbed.strategies.sampling import Sampling
+from omni_ipc.testbed.strategies.shared_dpor import SharedDpor
 from omni_ipc.testbed.strategies.source_dpor import SourceDpor
 from omni_ipc.testbed.strategies.surw import SelectivelyUniformWalk
 from omni_ipc.testbed.strategies.uniform import UniformWalk
 
-__all__ = ["STRATEGIES", "Run", "Strategy", "can_be_shared", "share_of"]
+__all__ = ["STRATEGIES", "Run", "SharedDpor", "Strategy", "can_be_shared", "share_of"]
 
 STRATEGIES: Mapping[str, Callable[[int], Strategy]] = {
     "portfolio": Portfolio,
@@ -38,11 +39,12 @@ STRATEGIES: Mapping[str, Callable[[int], Strategy]] = {
 
 
 def can_be_shared(name: str) -> bool:
-    """Tell whether several processes can share a strategy: what samples, by the numbers of its runs, and the portfolio.
+    """Tell whether several processes can share a strategy: what samples, by the numbers of its runs; the reduction, by
+    those of its subtrees; and the portfolio.
 
-    A systematic search is one process's: where it goes next depends on all that it has seen.
+    Where other systematic searches go next depends on all that they have seen.
     """
-    return isinstance(STRATEGIES[name](0), Sampler | Portfolio)
+    return name == SourceDpor.name or isinstance(STRATEGIES[name](0), Sampler | Portfolio)
 
 
 def share_of(name: str, seed: int, job: int, jobs: int) -> Strategy:
@@ -52,6 +54,8 @@ def share_of(name: str, seed: int, job: int, jobs: int) -> Strategy:
         if job == 0:
             return Portfolio(seed, samples=False)
         strategy, job, jobs = Sampling(seed), job - 1, jobs - 1
+    if jobs > 1 and name == SourceDpor.name:
+        return SharedDpor(job, jobs)
     if isinstance(strategy, Sampler):
         strategy.shard(job, jobs)
     return strategy

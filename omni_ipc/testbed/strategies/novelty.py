@@ -27,7 +27,8 @@ class Novelty:
         return len(self._last) == WINDOW and sum(self._last) < WINDOW * _FEW
 
     def __str__(self) -> str:
-        return f"{sum(self._last)} of the last {len(self._last)} were new orders"
+        new, last = sum(self._last), len(self._last)
+        return f"{new} of the last {last} {'was a new order' if last == 1 else 'were new orders'}"
 
     def state(self) -> dict[str, Any]:
         return dict(vars(self))

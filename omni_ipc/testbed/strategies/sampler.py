@@ -59,7 +59,7 @@ class Sampler(Strategy):
         """Prepare for a run."""
 
     def summary(self) -> str:
-        return f"{self.runs:,} runs of {self.name}; {self.novelty}"
+        return f"{self.runs:,} run{'s' if self.runs != 1 else ''} of {self.name}; {self.novelty}"
 
     def state(self) -> dict[str, Any]:
         return super().state() | {"novelty": self.novelty.state()}

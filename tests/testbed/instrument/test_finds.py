@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -159,3 +161,71 @@ def test_an_object_has_one_identity_in_all_schedules() -> None:
     report = explore(scenario, strategy="dpor", seconds=30)
     assert report.verdict is Verdict.HOLDS
     assert set(explore(scenario, strategy="random", runs=400).outcomes) <= set(report.outcomes) == set("1234")
+
+
+class Lazy:
+    """Two threads ask for what is computed once."""
+
+    computed = 0
+
+    @functools.cached_property
+    def value(self) -> int:
+        Lazy.computed += 1
+        return Lazy.computed
+
+
+def two_ask() -> int:
+    """Count the computations of two threads that ask the same object."""
+    lazy = Lazy()
+    threads = [threading.Thread(target=lambda: lazy.value) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return Lazy.computed
+
+
+def test_a_cached_property_is_computed_as_often_as_this_python_lets_it() -> None:
+    """Until Python 3.11 it has a lock, made with the class; without one, two threads may both miss."""
+    report = explore(two_ask)
+    assert report.verdict is Verdict.HOLDS, report.reason
+    assert set(report.outcomes) == ({"1"} if sys.version_info < (3, 12) else {"1", "2"})
+
+
+class Counting:
+    """Its methods are made by what `functools` has for that."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def _add(self, number: int) -> None:
+        self.count += number
+
+    add_one = functools.partialmethod(_add, 1)
+    del _add  # so that nothing else leads to it
+
+    @functools.singledispatchmethod
+    def add(self, number: object) -> None:
+        raise TypeError(number)
+
+    @add.register
+    def _(self, number: int) -> None:
+        self.count += number
+
+    del _
+
+
+@pytest.mark.parametrize("call", [lambda counting: counting.add_one(), lambda counting: counting.add(1)])
+def test_a_method_that_something_else_calls_has_points_inside(call: Callable[[Counting], None]) -> None:
+    """An update is lost in it in some schedule."""
+
+    def scenario() -> int:
+        counting = Counting()
+        threads = [threading.Thread(target=lambda: call(counting)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return counting.count
+
+    assert set(explore(scenario).outcomes) == {"1", "2"}

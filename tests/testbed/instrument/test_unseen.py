@@ -47,6 +47,18 @@ def main():
 """,
         "'bump' was made of a string, and has no points; write it as a function, at tells.py:13 in a",
     ),
+    "a function of another text": (
+        """
+import types
+def main():
+    space = {"n": 0}
+    maker = types.FunctionType(compile("n = n + 1", "other.txt", "exec"), space)
+    def a(): maker()
+    run(a, a)
+    return space["n"]
+""",
+        "'<module>' was made of a string, and has no points; write it as a function, at tells.py:14 in a",
+    ),
     "a thread of a string": (
         """
 n = 0
