@@ -34,7 +34,7 @@ CONSTANTS
     Aborting,       \* names that somebody aborts, once, at any moment
     Impatient,      \* numbers whose consumer may give up at any moment: by timeout, or because it goes away
     Failing,        \* numbers at which the pipeline's forward raises
-    MayTimeOut,     \* callers that may give up a call
+    MayTimeOut,     \* who may lose patience: callers, the drain, the shutdown
     MayDie          \* whether the worker may be killed
 
 VARIABLES
@@ -275,9 +275,9 @@ Fails(why) ==
 
 FailsOrReturns(caller, why) == IF caller = Dispatching THEN Fails(why) ELSE Returns(caller)
 
-(* The dispatcher takes what is to be computed together; nothing, if all of it was ended meanwhile. *)
+(* The dispatcher takes what is to be computed together; nothing, if all of it was ended meanwhile, or it merely looks. *)
 DispatcherTake ==
-    /\ at[Dispatching] = "Take"
+    /\ at[Dispatching] = "Take" \/ (at[Dispatching] = "idle" /\ Dispatching \in MayTimeOut)
     /\ IF closed # None
        THEN Goes(Dispatching, "Close") /\ UNCHANGED <<job, waiting>>
        ELSE IF waiting = {}

@@ -361,7 +361,7 @@ def test_a_counterexample_is_told_in_words(omni: Omni) -> None:
     assert re.search(r'3 +ConsumerWait\(output="1"\) +registered: {} → {"1"}', ran.out)
     assert 'Step 4, PumpDeliver(output="1"), leads elsewhere in the design' in ran.out
     assert 'waiter["1"]: "waiting"; in the design "served"' in ran.out
-    assert 'tests="3" failures="0" errors="0"' in Path("junit.xml").read_text()
+    assert 'tests="4" failures="0" errors="0"' in Path("junit.xml").read_text()
 
 
 def test_a_failure_is_told_in_words_without_being_asked_for(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:

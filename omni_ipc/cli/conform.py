@@ -54,6 +54,7 @@ def conform(
         "",
         f"{agreed} of {counted(len(conformed.models), 'model')} agree with the code: "
         f"{edges:,} distinct steps of models, in {steps:,} steps of code",
+        *([f"not walked, for want of a graph: {', '.join(conformed.not_walked)}"] if conformed.not_walked else []),
     )
     return out.write("conform", conformed.verdict.exit_code, conformed)
 

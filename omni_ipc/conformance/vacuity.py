@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
@@ -105,7 +106,9 @@ def sentence_of(name: str, module: str, manifest: Manifest) -> str:
     """The sentence above a claim, in the module or in one that it extends; of a refinement, what is implemented."""
     for text in _texts(module, manifest):
         if name == "RefinesProp" and (abstract := _INSTANCE.search(text)):
-            return f"It does what `abs/{abstract[1]}.tla` allows and promises."
+            file = _file(abstract[1], manifest)
+            where = file.relative_to(manifest.folder).as_posix() if file is not None else f"{abstract[1]}.tla"
+            return f"It does what `{where}` allows and promises."
         if found := re.search(rf"^{name} ==", text, re.MULTILINE):
             return last_sentence(Source(text).comment_above(text.count("\n", 0, found.start()) + 1))
     return ""
@@ -113,11 +116,16 @@ def sentence_of(name: str, module: str, manifest: Manifest) -> str:
 
 def _texts(module: str, manifest: Manifest) -> Iterator[str]:
     """The text of a module, then of those that it extends; not of the standard library's."""
-    files = (folder / f"{module}.tla" for folder in manifest.library())
-    if (file := next((file for file in files if file.is_file()), None)) is None:
+    if (file := _file(module, manifest)) is None:
         return
     text = file.read_text()
     yield text
     for names in _EXTENDS.findall(text):
         for name in re.findall(r"\w+", names):
             yield from _texts(name, manifest)
+
+
+def _file(module: str, manifest: Manifest) -> Path | None:
+    """Where a module is; None for one of the standard library's."""
+    files = (folder / f"{module}.tla" for folder in manifest.library())
+    return next((file for file in files if file.is_file()), None)

@@ -15,6 +15,7 @@ from omni_ipc.scenarios import (
     cancelling,
     closing,
     device_copy,
+    device_streams,
     drain,
     drain_before_sleep,
     dual_writer_ring,
@@ -82,7 +83,7 @@ class Scenario:
         transparent: regions that are not steps of this model but hold some.
         faults: what may go wrong where the model says so.
         agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
-            "kill(worker)", "time".
+            "kill(worker)", "time"; or the name of a task of which every step is that action.
     """
 
     name: str
@@ -233,6 +234,14 @@ SCENARIOS: Mapping[str, Scenario] = {
             ),
         ),
         Scenario(name="device_copy", world=device_copy.DeviceCopyWorld),
+        Scenario(
+            name="device_streams",
+            model="DeviceCopy",
+            world=device_streams.DeviceStreamsWorld,
+            tasks={"Worker": "worker.output", "Worker.HandOver": "worker.main"},
+            steps=frozenset({("worker.main", "Worker.HandOver"), ("worker.output", "Worker.Announce")}),
+            agents={"DefaultStep": "device.default", "SideStep": "device.side"},
+        ),
         Scenario(name="disconnect", world=leaving.DisconnectWorld),
         Scenario(name="several_outputs", world=leaving.SeveralOutputsWorld),
         Scenario(name="reuse", world=leaving.ReuseWorld),

@@ -136,7 +136,7 @@ DEFECTS = {
         Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes)),
         Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow)),
         Defect("sleep_without_drain", "drain", Parts(worker=SleepWithoutDrain), also=("drain_before_sleep",)),
-        Defect("unsynchronised_copy", "device_copy", Parts(worker=UnsynchronisedCopy)),
+        Defect("unsynchronised_copy", "device_copy", Parts(worker=UnsynchronisedCopy), also=("device_streams",)),
         Defect("abandoned_stream", "disconnect", Parts(scheduler=AbandonedStream), also=("abandoned_stream",)),
         Defect("stream_left_open", "several_outputs", Parts(streams=StreamLeftOpen), also=("abandoned_stream",)),
         Defect("reused_request_id", "reuse", Parts(scheduler=ReusedRequestId), also=("reused_request_id",)),

@@ -72,14 +72,14 @@ def _launch(rt: Runtime, parts: Parts) -> TaskLink:
         rt,
         parts,
         replies=results.writer(),
-        outputs=_Reading(results.writer()),
+        outputs=ReadingSender(results.writer()),
         results=results,
         pipeline=DevicePipeline(device),
         device=device,
     )
 
 
-class _Reading:
+class ReadingSender:
     """A sender that reads what it sends, as every real one does: later it would find what came meanwhile."""
 
     def __init__(self, sender: Sender[Reply]) -> None:

@@ -105,7 +105,8 @@ class Announcer:
     def _fail(self, job: Execute, error: Exception) -> None:
         """Tell what became of an output."""
         failure = OutputFailed(job.output, job.split, RemoteError.from_exception(error))
-        insist(functools.partial(self._lane.send, failure))
+        with self._rt.region("Worker.Fail", output=job.output):
+            insist(functools.partial(self._lane.send, failure))
 
 
 def send_fit(

@@ -213,7 +213,8 @@ class Worker:
         late = StillInFlight("The worker was stopped", left, self._drain_timeout_s, "Look at the device.")
         error = RemoteError.from_exception(late)
         for job in left:
-            insist(functools.partial(self._replies.send, OutputFailed(job.output, job.split, error)))
+            with self._rt.region("Worker.Fail", output=job.output):
+                insist(functools.partial(self._replies.send, OutputFailed(job.output, job.split, error)))
         close(self._rt, self._replies)
         if left:
             raise late

@@ -13,6 +13,7 @@ import msgspec
 from omni_ipc.conformance import manifest as manifests
 from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.divergence import Divergence
+from omni_ipc.conformance.manifest import Role
 from omni_ipc.conformance.reference import Reference
 from omni_ipc.conformance.walk import Order, Walker, never_taken, shortest
 from omni_ipc.conformance.walked import failure_of, to_path, to_trace
@@ -64,10 +65,13 @@ class Conformed(msgspec.Struct, frozen=True):
     """All models that were asked for."""
 
     models: tuple[WalkedModel, ...]
+    not_walked: tuple[str, ...] = ()  # specs without a state graph for code, if all were asked for
 
     @property
     def verdict(self) -> Verdict:
-        return Verdict.VIOLATED if any(m.verdict is Verdict.VIOLATED for m in self.models) else Verdict.BOUNDED
+        """Of all together: one divergence decides, then one model of which nothing was walked."""
+        found = {model.verdict for model in self.models}
+        return next((v for v in (Verdict.VIOLATED, Verdict.INCONCLUSIVE) if v in found), Verdict.BOUNDED)
 
 
 Progress = Callable[[WalkedModel | None, int, int], object]
@@ -106,7 +110,8 @@ def conform(
             walked = _walk(Subject.of(scenario, manifest, children), defect, seconds)
             done.append(_saved(walked, save) if save and walked.trace else walked)
             progress(done[-1], len(done), len(chosen))
-    return Conformed(tuple(done))
+    without = manifest.specs.keys() - {model.spec for model in manifest.models if model.role is Role.GRAPH}
+    return Conformed(tuple(done), () if names or defect else tuple(sorted(without)))
 
 
 def conform_along(trace: Trace, *, defect: str | None = None) -> Failure | None:
@@ -150,7 +155,7 @@ def _walk(subject: Subject, defect: str | None, seconds: float) -> WalkedModel:
     return WalkedModel(
         model=subject.model,
         scenario=scenario.name,
-        verdict=Verdict.VIOLATED if found else Verdict.BOUNDED,
+        verdict=Verdict.VIOLATED if found else Verdict.BOUNDED if taken else Verdict.INCONCLUSIVE,
         reason=f"{found}" if found else _reason(taken, todo, rounds),
         states=len(reference.graph.states),
         edges=todo,
@@ -179,6 +184,8 @@ def _spent(seconds: float) -> Callable[[], bool]:
 
 
 def _reason(taken: int, todo: int, rounds: int) -> str:
+    if not taken:
+        return f"None of {todo:,} steps was walked: there was no time. Give it more: --seconds."
     if taken < todo:
         return f"{taken:,} of {todo:,} steps were walked ({taken / todo:.0%}), and agreed; there was no time for more."
     if rounds < LEAST_ROUNDS:

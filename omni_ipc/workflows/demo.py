@@ -170,7 +170,8 @@ class _Race:
 
     def _check_models(self) -> Shown:
         """TLC: the design holds within its bounds; the model with the defect fails on its property."""
-        models = self._bench.manifest.select((self._scenario.require_model(),))
+        of_spec = self._bench.manifest.select((self._scenario.require_model(),))
+        models = [model for model in of_spec if model.defect in (None, self._defect.name)]  # mutants are for `check`
         results = check(models, self._bench.manifest, toolchain=self._bench.toolchain)
         design = next(result for result in results if result.model.role is Role.DESIGN)
         bug = self._bench.manifest.counterexample_model(self._defect.name)

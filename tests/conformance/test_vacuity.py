@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from omni_ipc.conformance.manifest import Manifest, Role
-from omni_ipc.conformance.vacuity import Claim, claims, claims_page
+from omni_ipc.conformance.vacuity import Claim, claims, claims_page, sentence_of
 
 
 def test_each_claim_fails_in_some_bug_model(manifest: Manifest) -> None:
@@ -59,6 +59,12 @@ def test_a_claim_that_nothing_violates_is_found(late_split_map: Manifest) -> Non
     assert "| `RefinesProp` | It does what `abs/Delivery.tla` allows and promises. | **nowhere** |" in claims_page(
         late_split_map
     )
+
+
+def test_a_design_that_implements_another_one_says_where_that_is(manifest: Manifest) -> None:
+    """Beside it, and not among the abstract ones."""
+    said = sentence_of("RefinesProp", "MCDualWriterStores", manifest)
+    assert said == "It does what `DualWriterRing.tla` allows and promises."
 
 
 def test_a_failure_of_another_spec_shows_nothing(late_split_map: Manifest) -> None:

@@ -53,6 +53,7 @@ WALKED = {
     "abandoned_stream",
     "admitting",
     "async_output",
+    "device_streams",
     "drain_before_sleep",
     "late_answer",
     "reused_request_id",

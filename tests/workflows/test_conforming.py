@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +94,18 @@ def test_a_saved_divergence_is_a_test(tmp_path: Path, monkeypatch: pytest.Monkey
     assert session(tmp_path, "-v").counts == {"passed": 2}
 
 
-def test_a_walk_without_time_says_how_much_it_walked() -> None:
-    """It is no failure, and no claim about the rest."""
+def test_a_walk_without_time_says_how_much_it_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no failure, and no claim about the rest; and nothing at all is inconclusive."""
     walked = walk("SplitMap", seconds=1e-9)
+    assert (walked.verdict, walked.taken) == (Verdict.INCONCLUSIVE, 0)
+    assert "there was no time. Give it more: --seconds" in walked.reason
+    times = itertools.count()
+    monkeypatch.setattr("time.process_time", lambda: float(next(times)))  # a run a second
+    walked = walk("SplitMap", seconds=3)
     assert walked.verdict is Verdict.BOUNDED
-    assert walked.taken < walked.edges
-    assert "there was no time for more" in walked.reason
+    assert 0 < walked.taken < walked.edges
+    assert sum(walked.times) >= walked.taken == sum(count > 0 for count in walked.times)
+    assert "and agreed; there was no time for more" in walked.reason
 
 
 def test_what_cannot_be_walked_is_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from omni_ipc.conformance.manifest import find_folder
 from omni_ipc.conformance.validate import Answer
 from omni_ipc.errors import Inconclusive, UnknownName
 from omni_ipc.records import Verdict
+from omni_ipc.workflows.recording import record
 from omni_ipc.workflows.validating import validate_recordings
+from tests.support.lanes import ROOT
 from tests.support.recordings import cut_before, cut_inside, doctored, without
 
 TRACE = find_folder() / "trace"
@@ -104,3 +107,25 @@ def test_a_search_that_takes_too_long_is_inconclusive(tmp_path: Path) -> None:
     (session,) = validated.sessions
     assert session.answer is Answer.INCONCLUSIVE
     assert "TLC was stopped after 0.05 s" in session.reason
+
+
+@pytest.mark.soak
+def test_ten_thousand_steps_of_four_processes_are_searched_in_one_go(tmp_path: Path) -> None:
+    """An engine and three workers; within a minute of search, of which a quiet machine needs ten seconds."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from omni_ipc.serving.engine import Engine, PipelineSpec\n"
+        "from omni_ipc.serving.engine_config import EngineConfig\n"
+        "from omni_ipc.serving.requests import Request\n"
+        "pipeline = PipelineSpec('omni_ipc.pipelines.synthetic:Synthetic', {'nbytes': 1000})\n"
+        "with Engine(EngineConfig(max_batch=4, workers=3), pipeline) as engine, ThreadPoolExecutor(12) as clients:\n"
+        "    list(clients.map(lambda number: engine.generate(Request(str(number))), range(5000)))\n"
+    )
+    recorded = record([sys.executable, str(program), str(ROOT)], tmp_path / "log")
+    assert (recorded.exit_code, len(recorded.files)) == (0, 4)
+    validated = validate_recordings([tmp_path / "log"], spec="SplitMap", budget_s=60)
+    (session,) = validated.sessions
+    assert (session.answer, validated.verdict) == (Answer.ACCEPTED, Verdict.HOLDS)
+    assert session.steps > 9_000

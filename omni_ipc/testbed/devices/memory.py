@@ -43,5 +43,10 @@ class Block(Controlled):
         self.kernel.writes |= self.bit
         self.value = value
 
+    @property
+    def is_poison(self) -> bool:
+        """Whether nobody has written it yet, or it was given back."""
+        return self.value is POISON
+
     def shown(self) -> str:
-        return "poison" if self.value is POISON else repr(self.value)
+        return "poison" if self.is_poison else repr(self.value)

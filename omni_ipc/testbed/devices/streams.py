@@ -72,6 +72,10 @@ class Stream(Controlled):
         """Put the next command into words."""
         return self._issued[0].does if self._issued else "nothing"
 
+    def issued(self) -> list[str]:
+        """Put all commands into words that it has still to do, the next one first."""
+        return [command.does for command in self._issued]
+
     def blocked_on(self) -> str:
         return f"{self._name} to come to: {self.next()}"
 

@@ -1,0 +1,23 @@
+-------------------------- MODULE MCDualWriterStores --------------------------
+(* Refinement, defects that a Bug cfg swaps in, and probes.                    *)
+EXTENDS DualWriterStores
+
+(* A message is published, to the eyes of DualWriterRing, when its last store has reached memory. *)
+IsOnItsWay(writer) == at[writer] # "claim" \/ stores[writer] # <<>>
+Abs == INSTANCE DualWriterRing WITH
+    claim <- [writer \in Writers |-> IF IsOnItsWay(writer) THEN claim[writer] ELSE 0],
+    sent <- [writer \in Writers |-> IF at[writer] = "claim" /\ stores[writer] # <<>> THEN sent[writer] - 1 ELSE sent[writer]],
+    cells <- [ring \in Rings |-> [place \in Places |-> IF place < write[ring] THEN cells[ring][place] ELSE NoRecord]],
+    taken <- [writer \in Writers |-> TakenFrom(writer, writer)]
+RefinesProp == Abs!FairSpec
+
+(* Defect missing_release_fence: on AArch64 the position may overtake the record. *)
+NoFence(writer) == TRUE
+
+(* Defect dual_writers: the output thread writes to the ring of the main loop. *)
+RingOf_Bug(writer) == "worker.main"
+
+(* Probes: each must fail, for the state that it denies is an interesting one. *)
+(* No record is in memory whose position is not. *)
+NeverUnseenInv == \A writer \in Writers : at[writer] = "claim" => stores[writer] = <<>>
+===============================================================================
