@@ -43,7 +43,7 @@ class Plan(NamedTuple):
     sizes: Sequence[int] = SIZES
 
 
-QUICK = Plan(total_s=45, case_s=0.1)
+QUICK = Plan(total_s=45, case_s=0.3)
 FULL = Plan(total_s=300, case_s=1.0)
 
 SERVERS = (Entry(OURS, "ours:Ours"), Entry(FRESH, "fresh_segments:FreshSegments"))
