@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from omni_ipc.errors import OmniError, ShutdownError
+from omni_ipc.errors import ShutdownError
 from omni_ipc.records import Field
 from omni_ipc.scenarios.launch import TaskLink
 from omni_ipc.scenarios.links import QueueLink
