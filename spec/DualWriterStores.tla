@@ -167,8 +167,9 @@ FairSpec ==
 NoGarbageTakenInv == \A ring \in Rings : \A i \in DOMAIN taken[ring] : taken[ring][i] # NoRecord
 
 (* What the reader has, or can take. *)
-Arrived == UNION {{taken[ring][i] : i \in DOMAIN taken[ring]} \cup {cells[ring][place] : place \in read[ring]..(write[ring] - 1)}
-                    : ring \in Rings}
+Arrived ==
+    UNION {{taken[ring][i] : i \in DOMAIN taken[ring]} : ring \in Rings}
+        \cup UNION {{cells[ring][place] : place \in read[ring]..(write[ring] - 1)} : ring \in Rings}
 
 (* Every message whose stores have reached memory was taken, or is still in a ring. *)
 NoMessageLostInv ==

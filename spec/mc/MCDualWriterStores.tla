@@ -4,9 +4,10 @@ EXTENDS DualWriterStores
 
 (* A message is published, to the eyes of DualWriterRing, when its last store has reached memory. *)
 IsOnItsWay(writer) == at[writer] # "claim" \/ stores[writer] # <<>>
+Published(writer) == IF at[writer] = "claim" /\ IsOnItsWay(writer) THEN sent[writer] - 1 ELSE sent[writer]
 Abs == INSTANCE DualWriterRing WITH
     claim <- [writer \in Writers |-> IF IsOnItsWay(writer) THEN claim[writer] ELSE 0],
-    sent <- [writer \in Writers |-> IF at[writer] = "claim" /\ stores[writer] # <<>> THEN sent[writer] - 1 ELSE sent[writer]],
+    sent <- [writer \in Writers |-> Published(writer)],
     cells <- [ring \in Rings |-> [place \in Places |-> IF place < write[ring] THEN cells[ring][place] ELSE NoRecord]],
     taken <- [writer \in Writers |-> TakenFrom(writer, writer)]
 RefinesProp == Abs!FairSpec
