@@ -51,6 +51,7 @@ def test_the_example_agrees_and_can_be_explored(folder: Path) -> None:
     [
         ("spec/RingBuffer.tla", "/\\ UNCHANGED polled", "/\\ UNCHNGED polled", r"RingBuffer\.tla:\d+: .*UNCHNGED"),
         ("spec/RingBuffer.tla", "Init ==", "Init = =", r"RingBuffer\.tla:\d+: "),
+        ("spec/RingBuffer.tla", "ELSE UNCHANGED", "ESLE UNCHANGED", r'RingBuffer\.tla:\d+: Encountered "ESLE" at line'),
         ("spec/RingBuffer.cfg", "SPECIFICATION Spec", "SPECIFICATION Spek", r"RingBuffer\.cfg: .*Spek"),
         ("spec/manifest.json", '"Items"', '"Things"', "ranges over 'Things', to which 'RingBuffer.cfg' assigns no set"),
         ("spec/manifest.json", '"ConsumerPoll": {}', '"ConsumerPol": {}', "actions of RingBuffer are not those"),
