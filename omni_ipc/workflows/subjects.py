@@ -14,6 +14,7 @@ from omni_ipc.conformance.moves import Moves
 from omni_ipc.conformance.reference import Reference
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.scenarios import Scenario
+from omni_ipc.testbed.brief import say_error
 from omni_ipc.testbed.loading import load
 
 
@@ -22,11 +23,17 @@ def find_scenario(name: str) -> Scenario:
 
     Raises:
         UnknownName: there is none of that name.
-        UsageError: the function cannot be called, or makes something else.
+        UsageError: the function cannot be called, raises, or makes something else.
     """
     if ":" not in name:
         return scenarios.find(name)
-    made = load(name)()
+    make = load(name)
+    try:
+        made = make()
+    except (Exception, SystemExit) as error:
+        raise UsageError(
+            f"'{name}' raised {say_error(error)}. Let it take no arguments, and return a Scenario(...)."
+        ) from error
     if not isinstance(made, Scenario):
         raise UsageError(
             f"'{name}' makes {made!r}, and no scenario to be walked. Let it return omni_ipc.scenarios.Scenario(...)."

@@ -78,6 +78,13 @@ def test_the_example_agrees_and_can_be_explored(folder: Path) -> None:
         ),
         ("walked.py", 'model="RingBuffer"', 'model="Ring"', "no model with a state graph 'Ring'"),
         ("walked.py", "return Scenario(", "return dict(", "makes {.*, and no scenario to be walked"),
+        (
+            "walked.py",
+            "def ring()",
+            "def ring(size)",
+            r"raised TypeError: .*Let it take no arguments",
+        ),
+        ("walked.py", "return Scenario(", "raise SystemExit(", r"'walked\.py:ring' raised .*, and return a Scenario"),
     ],
 )
 def test_what_is_wrong_is_told(folder: Path, file: str, old: str, new: str, complaint: str) -> None:
