@@ -90,13 +90,18 @@ def chosen_scenarios(names: Sequence[str], manifest: Manifest, defect: str | Non
 
     Raises:
         UnknownName: a name means none; or there is no such defect.
-        UsageError: the defect shows in none.
+        UsageError: the defect shows in none; or there is none, because the specs are of one's own.
     """
     graphs = {model.spec for model in manifest.models if model.role is Role.GRAPH}
     known = [scenario for scenario in scenarios.SCENARIOS.values() if scenario.model in graphs]
     own = [name for name in names if ":" in name]
     if own and len(own) == len(names):
         return list(map(find_scenario, own))
+    if not known:
+        raise UsageError(
+            f"The specs in '{manifest.folder}' have no scenario here to walk. "
+            "Name yours: omni-ipc conform path/to/file.py:function."
+        )
     for name in names:
         if not any(name in (scenario.name, scenario.model) for scenario in known):
             raise UnknownName("model that code is walked along", name, {str(scenario.model) for scenario in known})

@@ -214,6 +214,15 @@ def test_a_damaged_manifest_is_told_with_the_entry(tmp_path: Path, models: list[
         manifests.load(tmp_path)
 
 
+@pytest.mark.parametrize("models", [[], [MODEL | {"name": "X/graph", "role": "graph"}]])
+def test_to_check_nothing_is_no_success(tmp_path: Path, models: list[object]) -> None:
+    """A manifest without a model that is checked unasked is refused, and not found to be all right."""
+    manifest = {"specs": {"X": {"about": "x", "actions": {}}}, "models": models}
+    (tmp_path / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    with pytest.raises(UsageError, match="has no model that is chosen without its name"):
+        manifests.load(tmp_path).select()
+
+
 def test_the_folder_of_the_environment_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """OMNI_IPC_SPEC names specs of one's own; if there are none, that is an error."""
     (tmp_path / "manifest.json").write_bytes(

@@ -105,3 +105,10 @@ def test_a_model_without_bounds_is_inconclusive(folder: Path) -> None:
     change(folder / "spec/manifest.json", '"role": "graph",', '"role": "graph", "budgetS": 4,')
     with pytest.raises(Inconclusive, match=r"budget of 4 s\. Raise budgetS in the manifest, or lower the bounds"):
         conform(["walked.py:ring"], seconds=5)
+
+
+@pytest.mark.parametrize("names", [[], ["RingBuffer"], ["SplitMap"]])
+def test_to_walk_nothing_is_no_success(folder: Path, names: list[str]) -> None:
+    """Own specs have no scenario in the table, so walking all of them is refused, with what to do."""
+    with pytest.raises(UsageError, match=r"have no scenario here to walk\. Name yours: omni-ipc conform path/to/file"):
+        conform(names)
