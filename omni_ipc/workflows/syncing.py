@@ -18,6 +18,7 @@ from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
 from omni_ipc.conformance.numbers import Numbers
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.errors import UsageError
 from omni_ipc.records import Verdict, write_atomically
 
 _FAILS_AS = {Outcome.SAFETY: (Kind.INVARIANT, Kind.ACTION_PROPERTY), Outcome.DEADLOCK: (Kind.DEADLOCK,)}
@@ -57,8 +58,11 @@ def sync(
 
     Raises:
         UnknownName: a name selects no model.
+        UsageError: ``jobs`` is not positive.
         EnvironmentMissing: there is no TLC.
     """
+    if jobs < 1:
+        raise UsageError(f"jobs must be positive, and is {jobs}. Leave it out for two runs of TLC at a time.")
     manifest = manifests.load()
     chosen = manifest.select(names) if names else tuple(model for model in manifest.models if not model.nightly)
     toolchain = Toolchain.find()
