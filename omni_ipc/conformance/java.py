@@ -23,6 +23,8 @@ from omni_ipc.errors import EnvironmentMissing
 
 # Most of a run is starting up, so the quick compiler is enough.
 _OPTIONS = ("-Xmx1g", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xlog:disable")
+# All is well, or what TLC was to find: an assumption, a stuck state, a violation of safety or of liveness.
+_ANSWERS = frozenset({0, 10, 11, 12, 13})
 _VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
@@ -70,7 +72,7 @@ def run_java(
     except OSError as error:
         raise toolchain.cannot_start(error) from None
     run = _run(program, arguments, files, library, toolchain, children, budget_s, keep, archived)
-    if not run.ended.timed_out and run.ended.exit_code >= 0:
+    if run.ended.exit_code in _ANSWERS and not run.ended.timed_out:
         cache.save(key, Kept(run.ended.output, run.ended.errors, run.ended.exit_code, dict(run.files), run.seconds))
     return run
 
