@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -109,7 +110,11 @@ def _graph_changes(model: Model, graph: Graph, manifest: Manifest) -> Iterator[s
     if not path.is_file():
         yield f"{path.name}: new, {size}"
         return
-    old = Graph.load(path)
+    try:
+        old = Graph.load(path)
+    except UsageError:
+        yield f"{path.name}: damaged before; now {size}"
+        return
     if old.digest != graph.digest:
         yield f"{path.name}: {len(old.states):,} states, {len(old.edges):,} steps before; now {size}"
         gone, come = (
@@ -124,7 +129,7 @@ def _graph_changes(model: Model, graph: Graph, manifest: Manifest) -> Iterator[s
 
 def _keep(graph: Graph, path: Path) -> None:
     """Write a graph, unless it lies there, of the same modules: whichever TLC found it first."""
-    if path.is_file():
+    with contextlib.suppress(UsageError):  # there is none, or it is damaged
         old = Graph.load(path)
         if old.digest == graph.digest and old.origin and graph.origin and old.origin.inputs == graph.origin.inputs:
             return
