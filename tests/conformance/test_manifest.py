@@ -181,6 +181,13 @@ def test_an_unknown_model_is_told_with_the_nearest_name(manifest: Manifest) -> N
         manifest.select(["Split"])
 
 
+def test_a_name_like_no_other_is_answered_by_the_specs_and_not_by_a_page_of_models(manifest: Manifest) -> None:
+    """There are too many models to be read in an error."""
+    with pytest.raises(UnknownName) as told:
+        manifest.select(["qqq"])
+    assert str(told.value) == f"There is no model 'qqq'. Known: {', '.join(sorted(manifest.specs))}."
+
+
 def test_a_defect_leads_to_the_model_that_shows_it(manifest: Manifest) -> None:
     """The one that fails in safety, for its counterexample is the shortest."""
     assert manifest.counterexample_model("dual_writers").name == "DualWriterRing/bug/dual_writers"
