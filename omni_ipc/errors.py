@@ -28,6 +28,8 @@ from typing import TypeVar
 
 E = TypeVar("E", bound=BaseException)
 
+_MOST_TOLD = 50
+
 
 class OmniError(Exception):
     """Root of the tree; catch it to catch everything that omni_ipc raises on purpose."""
@@ -38,12 +40,13 @@ class UsageError(OmniError, ValueError):
 
 
 class UnknownName(UsageError):
-    """A name is not in the table that it was looked up in."""
+    """A name is not in the table that it was looked up in; of a long one, the front parts of its names are told."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(known) or 'none'}."
+        told = known if len(known) <= _MOST_TOLD else [front for front in known if "/" not in front] or known
+        hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(told) or 'none'}."
         super().__init__(f"There is no {kind} '{name}'. {hint}")
 
 

@@ -12,6 +12,7 @@ from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Defect, Json, described
 from omni_ipc.records import Verdict
 from omni_ipc.report.output import Output, table
+from omni_ipc.report.targets import require_folder
 from omni_ipc.report.text import counted, tell
 from omni_ipc.report.verdicts import sign
 
@@ -33,6 +34,8 @@ def conform(
     from omni_ipc.workflows import conforming
 
     out = Output(json)
+    if save is not None:
+        require_folder(save)
     with working("walking models") as show_progress:
         conformed = conforming.conform(
             models or (),

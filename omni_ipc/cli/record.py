@@ -10,6 +10,7 @@ import typer
 from omni_ipc.cli.options import Json
 from omni_ipc.errors import Inconclusive
 from omni_ipc.report.output import Output
+from omni_ipc.report.targets import require_folder
 from omni_ipc.report.text import counted
 
 
@@ -22,6 +23,7 @@ def record(
     from omni_ipc.workflows.recording import record as run
 
     out = Output(json)
+    require_folder(to)
     recorded = run(command, to)
     if not recorded.files:
         raise Inconclusive(

@@ -1,8 +1,8 @@
 """What a run of Java said, kept: the same modules, options and jar give the same again.
 
-Only where OMNI_IPC_TLC_CACHE names a folder. A run is known by everything that it depends on; one that was killed, or
-ran out of its time, is not kept. In the folder lies also an archive of Java's and TLC's classes: with it, a run begins
-in half the time.
+Only where OMNI_IPC_TLC_CACHE names a folder. A run is known by everything that it depends on; one that was killed, ran
+out of its time, or ended in an error, which may have been the machine's, is not kept. In the folder also lies an
+archive of Java's and TLC's classes: with it, a run begins in half the time.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import functools
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -163,7 +164,7 @@ class Graph:
             raise UsageError(
                 f"Cannot read '{path}': {error.strerror or error}. Make it anew: omni-ipc spec sync."
             ) from None
-        except (ValueError, KeyError, TypeError, IndexError, EOFError, FormatError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, EOFError, zlib.error, FormatError) as error:
             raise UsageError(f"'{path}' is no whole state graph ({error}). Make it anew: omni-ipc spec sync.") from None
         if graph.digest != header["digest"]:
             raise UsageError(f"'{path}' was changed: its digest is another. Make it anew: omni-ipc spec sync.")

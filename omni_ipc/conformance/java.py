@@ -23,6 +23,9 @@ from omni_ipc.errors import EnvironmentMissing
 
 # Most of a run is starting up, so the quick compiler is enough.
 _OPTIONS = ("-Xmx1g", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xlog:disable")
+_NO_PROGRAM = "Could not find or load main class"  # says Java of a jar that is none, or another
+# All is well, or what TLC was to find: an assumption, a stuck state, a violation of safety or of liveness.
+_ANSWERS = frozenset({0, 10, 11, 12, 13})
 _VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
@@ -56,7 +59,7 @@ def run_java(
         keep: names of files that the program writes into the folder.
 
     Raises:
-        EnvironmentMissing: Java cannot be started, or there is no temporary folder.
+        EnvironmentMissing: Java cannot be started, the jar has no such program, or there is no temporary folder.
         UsageError: OMNI_IPC_TLC_CACHE names no folder.
     """
     cache = Cache.find(toolchain)
@@ -70,7 +73,7 @@ def run_java(
     except OSError as error:
         raise toolchain.cannot_start(error) from None
     run = _run(program, arguments, files, library, toolchain, children, budget_s, keep, archived)
-    if not run.ended.timed_out and run.ended.exit_code >= 0:
+    if run.ended.exit_code in _ANSWERS and not run.ended.timed_out:
         cache.save(key, Kept(run.ended.output, run.ended.errors, run.ended.exit_code, dict(run.files), run.seconds))
     return run
 
@@ -108,6 +111,8 @@ def _run(
             ended = children.run(command, cwd=folder, env=_environment(), timeout_s=budget_s)
         except OSError as error:
             raise toolchain.cannot_start(error) from None
+        if _NO_PROGRAM in ended.errors:
+            raise toolchain.lacks(program)
         kept = {name: (folder / name).read_text() for name in keep if (folder / name).is_file()}
         return JavaRun(ended, time.monotonic() - started, kept)
 

@@ -98,13 +98,20 @@ class Manifest(msgspec.Struct, frozen=True):
 
         Raises:
             UnknownName: a name selects nothing.
+            UsageError: there are no names, and no model that is selected without.
         """
         wanted = list(names)
         for name in wanted:
             if not any(_begins(model.name, name) for model in self.models):
                 raise UnknownName("model", name, {*self.specs, *(model.name for model in self.models)})
         if not wanted:
-            return tuple(model for model in self.models if model.role is not Role.GRAPH and not model.nightly)
+            chosen = tuple(model for model in self.models if model.role is not Role.GRAPH and not model.nightly)
+            if not chosen:
+                raise UsageError(
+                    f"'{self.folder / 'manifest.json'}' has no model that is chosen without its name. Add one there: "
+                    "docs/how-to/own-spec.md shows how."
+                )
+            return chosen
         return tuple(
             model
             for model in self.models

@@ -49,7 +49,7 @@ _SYNTAX_ERRORS = (
         r"\s+(?P<what>\S[\s\S]*?)(?:\n\s*\n|\Z)"
     ),
     re.compile(
-        r"(?P<what>(?:Was expecting|Lexical error)[\s\S]*? line (?P<line>\d+).*)"
+        r"(?P<what>(?:Was expecting|Lexical error|Encountered)[\s\S]*? line (?P<line>\d+).*)"
         r"[\s\S]*?Could not parse module (?P<module>\w+)"
     ),
     re.compile(r"(?P<what>Cannot find source file for module \w+ imported in module (?P<module>\w+)\.)(?P<line>)"),

@@ -200,11 +200,12 @@ class Stand:
         """Give the values that the code shows, in the order of the model's variables.
 
         Raises:
-            UsageError: a variable is shown that the model does not have, or is not, and is no ghost.
+            UsageError: it raises; or a variable is shown that the model does not have, or is not, and is no ghost, or
+                has a value that is none of TLA+'s.
         """
         try:
-            found = self._run.state()
-        except Exception as error:
+            found = dict(self._run.state())
+        except (Exception, SystemExit) as error:
             raise UsageError(
                 f"The projection raised {type(error).__name__}: {error}, after {self._way()}. "
                 "Correct the world's project()."
@@ -218,7 +219,7 @@ class Stand:
                 f"The projection shows {unknown} beyond the model, and lacks {lost}. Let project() give "
                 f"each variable that is not marked (* ghost *); so are {', '.join(sorted(ghosts)) or 'none'}."
             )
-        return tuple([normal(found[name]) for name in names])
+        return tuple([_value(name, found[name]) for name in names])
 
     def _differences(self, state: int, found: Sequence[Value]) -> tuple[Difference, ...]:
         graph = self._reference.graph
@@ -233,3 +234,10 @@ class Stand:
 
     def _way(self) -> str:
         return ", ".join(str(edge.label) for edge in self.walked) or "no step"
+
+
+def _value(name: str, shown: object) -> Value:
+    try:
+        return normal(shown)
+    except UsageError as error:
+        raise UsageError(f"The projection's {name}: {error}") from None

@@ -100,6 +100,15 @@ class Toolchain(msgspec.Struct, frozen=True):
         )
         return EnvironmentMissing(f"{what} cannot be started: {error.strerror}.", remedy)
 
+    def lacks(self, program: str) -> EnvironmentMissing:
+        """Say that the jar does not hold a program."""
+        if self.container is None:
+            return EnvironmentMissing(f"'{self.jar}' is no TLC: it has no {program}.", f"Correct {_JAR}, or unset it.")
+        image = self.container.image
+        return EnvironmentMissing(
+            f"The image '{image}' has no {program} in {self.jar}.", f"Build it: docker build -t {image} spec/docker"
+        )
+
     def identity(self) -> str:
         """Which TLC this is: the digest of the jar, in hexadecimal, or the image's name."""
         return self.sha256() if self.container is None else f"docker image {self.container.image}"

@@ -14,6 +14,7 @@ from omni_ipc.conformance.moves import Moves
 from omni_ipc.conformance.reference import Reference
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.scenarios import Scenario
+from omni_ipc.testbed.brief import say_error
 from omni_ipc.testbed.loading import load
 
 
@@ -22,11 +23,17 @@ def find_scenario(name: str) -> Scenario:
 
     Raises:
         UnknownName: there is none of that name.
-        UsageError: the function cannot be called, or makes something else.
+        UsageError: the function cannot be called, raises, or makes something else.
     """
     if ":" not in name:
         return scenarios.find(name)
-    made = load(name)()
+    make = load(name)
+    try:
+        made = make()
+    except (Exception, SystemExit) as error:
+        raise UsageError(
+            f"'{name}' raised {say_error(error)}. Let it take no arguments, and return a Scenario(...)."
+        ) from error
     if not isinstance(made, Scenario):
         raise UsageError(
             f"'{name}' makes {made!r}, and no scenario to be walked. Let it return omni_ipc.scenarios.Scenario(...)."
@@ -83,13 +90,18 @@ def chosen_scenarios(names: Sequence[str], manifest: Manifest, defect: str | Non
 
     Raises:
         UnknownName: a name means none; or there is no such defect.
-        UsageError: the defect shows in none.
+        UsageError: the defect shows in none; or there is none, because the specs are of one's own.
     """
     graphs = {model.spec for model in manifest.models if model.role is Role.GRAPH}
     known = [scenario for scenario in scenarios.SCENARIOS.values() if scenario.model in graphs]
     own = [name for name in names if ":" in name]
     if own and len(own) == len(names):
         return list(map(find_scenario, own))
+    if not known:
+        raise UsageError(
+            f"The specs in '{manifest.folder}' have no scenario here to walk. "
+            "Name yours: omni-ipc conform path/to/file.py:function."
+        )
     for name in names:
         if not any(name in (scenario.name, scenario.model) for scenario in known):
             raise UnknownName("model that code is walked along", name, {str(scenario.model) for scenario in known})

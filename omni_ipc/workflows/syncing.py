@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
 from omni_ipc.conformance.numbers import Numbers
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.errors import UsageError
 from omni_ipc.records import Verdict, write_atomically
 
 _FAILS_AS = {Outcome.SAFETY: (Kind.INVARIANT, Kind.ACTION_PROPERTY), Outcome.DEADLOCK: (Kind.DEADLOCK,)}
@@ -57,8 +59,11 @@ def sync(
 
     Raises:
         UnknownName: a name selects no model.
+        UsageError: ``jobs`` is not positive.
         EnvironmentMissing: there is no TLC.
     """
+    if jobs < 1:
+        raise UsageError(f"jobs must be positive, and is {jobs}. Leave it out for two runs of TLC at a time.")
     manifest = manifests.load()
     chosen = manifest.select(names) if names else tuple(model for model in manifest.models if not model.nightly)
     toolchain = Toolchain.find()
@@ -105,7 +110,11 @@ def _graph_changes(model: Model, graph: Graph, manifest: Manifest) -> Iterator[s
     if not path.is_file():
         yield f"{path.name}: new, {size}"
         return
-    old = Graph.load(path)
+    try:
+        old = Graph.load(path)
+    except UsageError:
+        yield f"{path.name}: damaged before; now {size}"
+        return
     if old.digest != graph.digest:
         yield f"{path.name}: {len(old.states):,} states, {len(old.edges):,} steps before; now {size}"
         gone, come = (
@@ -120,7 +129,7 @@ def _graph_changes(model: Model, graph: Graph, manifest: Manifest) -> Iterator[s
 
 def _keep(graph: Graph, path: Path) -> None:
     """Write a graph, unless it lies there, of the same modules: whichever TLC found it first."""
-    if path.is_file():
+    with contextlib.suppress(UsageError):  # there is none, or it is damaged
         old = Graph.load(path)
         if old.digest == graph.digest and old.origin and graph.origin and old.origin.inputs == graph.origin.inputs:
             return

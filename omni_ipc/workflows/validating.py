@@ -17,8 +17,10 @@ from omni_ipc.conformance.recording import load as load_recordings
 from omni_ipc.conformance.rejection import Explainer, Rejection
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.conformance.validate import Answer, Bench, Found, validate
-from omni_ipc.errors import Inconclusive
+from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Verdict
+
+SECONDS = 120.0
 
 _VERDICTS = {
     Answer.ACCEPTED: Verdict.HOLDS,  # of this recording, and no other
@@ -99,7 +101,7 @@ def validate_recordings(
     *,
     spec: str,
     whole: bool = False,
-    budget_s: float = 120.0,
+    budget_s: float = SECONDS,
     progress: Progress = lambda _: None,
 ) -> Validated:
     """Hold recordings against a model.
@@ -109,10 +111,12 @@ def validate_recordings(
         budget_s: how long one search may take.
 
     Raises:
-        UsageError: there is no recording, or no such spec; or a file is no recording.
+        UsageError: there is no recording, or no such spec; or a file is no recording; or there is no time.
         Inconclusive: a recording is empty, damaged, or has a gap; or it holds not one step that the model speaks of.
         EnvironmentMissing: there is no Java, or no TLC.
     """
+    if not budget_s > 0:
+        raise UsageError(f"seconds must be positive, and is {budget_s:g}. Leave it out for {SECONDS:g} a search.")
     start = time.monotonic()
     manifest = load_manifest()
     of_spec, lens = find_lens(spec, manifest)

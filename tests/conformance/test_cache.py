@@ -63,14 +63,15 @@ def test_without_a_folder_nothing_is_kept(
     assert not any(result.is_kept for result in results)
 
 
-def test_a_run_that_was_killed_is_not_kept(
-    sample: Sample, fake_java: Callable[[str], Toolchain], children: Children, folder: Path, tmp_path: Path
+@pytest.mark.parametrize("end", ["kill -KILL $$", "echo 'No space left on device' >&2; exit 255", "exit 1"])
+def test_a_run_that_came_to_no_answer_is_not_kept(
+    end: str, sample: Sample, fake_java: Callable[[str], Toolchain], children: Children, folder: Path, tmp_path: Path
 ) -> None:
-    """Nor one that ran out of its time: the next one may come to an end."""
+    """It was killed, or the disk was full, or the memory too small: the next one may come to an end."""
     (tmp_path / "tla2tools.jar").write_bytes(b"jar")
     model, manifest = sample(cfg="success.cfg")
     for _ in range(2):
-        result = run_model(model, manifest, toolchain=fake_java("kill -KILL $$"), children=children)
+        result = run_model(model, manifest, toolchain=fake_java(end), children=children)
         assert (result.kind, result.is_kept) == (Kind.TRUNCATED, False)
 
 

@@ -88,9 +88,15 @@ def _newer(data: bytes) -> bytes:
     )
 
 
-@pytest.mark.parametrize("damage", [_truncated, _changed, _headless, _newer, lambda data: b"", lambda data: b"text"])
+def _rotten(data: bytes) -> bytes:
+    return data[:10] + bytes([data[10] | 6]) + data[11:]  # a kind of block that deflate does not know
+
+
+@pytest.mark.parametrize(
+    "damage", [_truncated, _changed, _headless, _newer, _rotten, lambda data: b"", lambda data: b"text"]
+)
 def test_a_damaged_file_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
-    """Cut off, edited, without its header, of another version, empty, no gzip: told, with the remedy."""
+    """Cut off, edited, without its header, of another version, bad inside, empty, no gzip: told, with the remedy."""
     path = small().save(tmp_path / "X.graph.jsonl.gz")
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(UsageError, match=r"X\.graph\.jsonl\.gz.*Make it anew: omni-ipc spec sync"):

@@ -181,6 +181,13 @@ def test_an_unknown_model_is_told_with_the_nearest_name(manifest: Manifest) -> N
         manifest.select(["Split"])
 
 
+def test_a_name_like_no_other_is_answered_by_the_specs_and_not_by_a_page_of_models(manifest: Manifest) -> None:
+    """There are too many models to be read in an error."""
+    with pytest.raises(UnknownName) as told:
+        manifest.select(["qqq"])
+    assert str(told.value) == f"There is no model 'qqq'. Known: {', '.join(sorted(manifest.specs))}."
+
+
 def test_a_defect_leads_to_the_model_that_shows_it(manifest: Manifest) -> None:
     """The one that fails in safety, for its counterexample is the shortest."""
     assert manifest.counterexample_model("dual_writers").name == "DualWriterRing/bug/dual_writers"
@@ -212,6 +219,15 @@ def test_a_damaged_manifest_is_told_with_the_entry(tmp_path: Path, models: list[
     (tmp_path / "manifest.json").write_bytes(msgspec.json.encode(manifest))
     with pytest.raises(UsageError, match=f"manifest.json.*{complaint}.* Correct it there"):
         manifests.load(tmp_path)
+
+
+@pytest.mark.parametrize("models", [[], [MODEL | {"name": "X/graph", "role": "graph"}]])
+def test_to_check_nothing_is_no_success(tmp_path: Path, models: list[object]) -> None:
+    """A manifest without a model that is checked unasked is refused, and not found to be all right."""
+    manifest = {"specs": {"X": {"about": "x", "actions": {}}}, "models": models}
+    (tmp_path / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    with pytest.raises(UsageError, match="has no model that is chosen without its name"):
+        manifests.load(tmp_path).select()
 
 
 def test_the_folder_of_the_environment_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

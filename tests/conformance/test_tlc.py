@@ -128,6 +128,17 @@ def test_a_run_that_dies_is_truncated(
     assert (result.kind, result.message) == (Kind.TRUNCATED, f"TLC ended before it had finished, by {how}")
 
 
+@pytest.mark.parametrize("data", [b"", b"no jar", b"PK\x05\x06" + bytes(18)])
+def test_a_jar_that_holds_no_tlc_is_told(
+    sample: Sample, toolchain: Toolchain, children: Children, tmp_path: Path, data: bytes
+) -> None:
+    """Empty, no archive, an archive of nothing: the machine is to be mended, and the model is not in doubt."""
+    model, manifest = sample()
+    (jar := tmp_path / "other.jar").write_bytes(data)
+    with pytest.raises(EnvironmentMissing, match=r"other\.jar' is no TLC: it has no tlc2\.TLC\. Correct OMNI_IPC_TLA"):
+        run_model(model, manifest, toolchain=Toolchain(toolchain.java, jar), children=children)
+
+
 def test_a_java_that_cannot_be_started_is_told(sample: Sample, children: Children, tmp_path: Path) -> None:
     """With its path."""
     model, manifest = sample()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -271,15 +272,24 @@ def test_a_projection_must_show_what_is_no_ghost(shown: State, complaint: str) -
         Walker(reference(), lambda: contextlib.nullcontext(Showing(TASKS_OF_CODE))).cover()
 
 
-def test_a_projection_that_raises_is_told() -> None:
-    """With the steps that led there, and what to correct."""
+@pytest.mark.parametrize(
+    ("project", "complaint"),
+    [
+        (lambda: {}["queue"], r"raised KeyError: 'queue', after no step\. Correct the world's project"),
+        (lambda: sys.exit(3), r"raised SystemExit: 3, after no step\."),
+        (lambda: 7, r"raised TypeError: 'int' object is not iterable, after no step\."),
+        (lambda: {"queue": 0.5}, r"The projection's queue: 0\.5 has no counterpart in TLA\+\."),
+    ],
+)
+def test_a_projection_that_gives_no_state_is_told(project: Callable[[], Any], complaint: str) -> None:
+    """It raises, ends the process, gives no mapping, or no value of TLA+: with the steps that led there."""
 
-    class Raising(Code):
+    class Projecting(Code):
         def state(self) -> Mapping[str, object]:
-            raise KeyError("no such field")
+            return project()  # type: ignore[no-any-return]
 
-    with pytest.raises(UsageError, match=r"raised KeyError: 'no such field', after no step\. Correct the world's proj"):
-        Walker(reference(), lambda: contextlib.nullcontext(Raising(TASKS_OF_CODE))).cover()
+    with pytest.raises(UsageError, match=complaint):
+        Walker(reference(), lambda: contextlib.nullcontext(Projecting(TASKS_OF_CODE))).cover()
 
 
 def test_an_action_without_a_task_is_told() -> None:

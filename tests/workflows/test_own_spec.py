@@ -51,6 +51,7 @@ def test_the_example_agrees_and_can_be_explored(folder: Path) -> None:
     [
         ("spec/RingBuffer.tla", "/\\ UNCHANGED polled", "/\\ UNCHNGED polled", r"RingBuffer\.tla:\d+: .*UNCHNGED"),
         ("spec/RingBuffer.tla", "Init ==", "Init = =", r"RingBuffer\.tla:\d+: "),
+        ("spec/RingBuffer.tla", "ELSE UNCHANGED", "ESLE UNCHANGED", r'RingBuffer\.tla:\d+: Encountered "ESLE" at line'),
         ("spec/RingBuffer.cfg", "SPECIFICATION Spec", "SPECIFICATION Spek", r"RingBuffer\.cfg: .*Spek"),
         ("spec/manifest.json", '"Items"', '"Things"', "ranges over 'Things', to which 'RingBuffer.cfg' assigns no set"),
         ("spec/manifest.json", '"ConsumerPoll": {}', '"ConsumerPol": {}', "actions of RingBuffer are not those"),
@@ -77,6 +78,13 @@ def test_the_example_agrees_and_can_be_explored(folder: Path) -> None:
         ),
         ("walked.py", 'model="RingBuffer"', 'model="Ring"', "no model with a state graph 'Ring'"),
         ("walked.py", "return Scenario(", "return dict(", "makes {.*, and no scenario to be walked"),
+        (
+            "walked.py",
+            "def ring()",
+            "def ring(size)",
+            r"raised TypeError: .*Let it take no arguments",
+        ),
+        ("walked.py", "return Scenario(", "raise SystemExit(", r"'walked\.py:ring' raised .*, and return a Scenario"),
     ],
 )
 def test_what_is_wrong_is_told(folder: Path, file: str, old: str, new: str, complaint: str) -> None:
@@ -97,3 +105,10 @@ def test_a_model_without_bounds_is_inconclusive(folder: Path) -> None:
     change(folder / "spec/manifest.json", '"role": "graph",', '"role": "graph", "budgetS": 4,')
     with pytest.raises(Inconclusive, match=r"budget of 4 s\. Raise budgetS in the manifest, or lower the bounds"):
         conform(["walked.py:ring"], seconds=5)
+
+
+@pytest.mark.parametrize("names", [[], ["RingBuffer"], ["SplitMap"]])
+def test_to_walk_nothing_is_no_success(folder: Path, names: list[str]) -> None:
+    """Own specs have no scenario in the table, so walking all of them is refused, with what to do."""
+    with pytest.raises(UsageError, match=r"have no scenario here to walk\. Name yours: omni-ipc conform path/to/file"):
+        conform(names)

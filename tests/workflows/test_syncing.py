@@ -14,7 +14,7 @@ from omni_ipc.conformance import manifest as manifests
 from omni_ipc.conformance.graph import Graph, graph_file
 from omni_ipc.conformance.manifest import Manifest
 from omni_ipc.conformance.vacuity import update_claims_page
-from omni_ipc.errors import EnvironmentMissing, UnknownName
+from omni_ipc.errors import EnvironmentMissing, UnknownName, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.syncing import sync
 
@@ -74,6 +74,20 @@ def test_a_model_that_has_changed_is_stale_until_it_is_renewed(folder: Path) -> 
     assert sync(write=False).changes == ()
     count = len(Graph.load(graph_file(folder, SPEC)).states)
     assert manifests.load().graph_model(SPEC).distinct_states == count
+
+
+@pytest.mark.parametrize("keep", [slice(0), slice(300), slice(-1)])
+def test_a_damaged_graph_is_made_anew(folder: Path, keep: slice) -> None:
+    """As the error of whoever reads it says; a check alone leaves it as it is."""
+    path = graph_file(folder, SPEC)
+    whole = Graph.load(path)
+    path.write_bytes(path.read_bytes()[keep])
+    with pytest.raises(UsageError, match=r"Make it anew: omni-ipc spec sync\."):
+        Graph.load(path)
+    stale = sync(write=False)
+    assert stale.changes == ("FutureOrphan.graph.jsonl.gz: damaged before; now 8 states, 11 steps",)
+    assert sync().written
+    assert Graph.load(path).digest == whole.digest
 
 
 def test_modules_that_change_without_changing_the_graph_are_told_too(folder: Path) -> None:
