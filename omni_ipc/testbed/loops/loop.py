@@ -199,7 +199,7 @@ class ControlledLoop(TurningLoop):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             discard(task.get_coro())
         for made in self._made:
-            if isinstance(made._exception, RunEnded):
+            if isinstance(made, Owned) and isinstance(made._exception, RunEnded):  # of others' kinds nothing is known
                 forget(made)
         self._default_executor = None
         self._closed = True

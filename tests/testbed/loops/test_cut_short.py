@@ -48,7 +48,7 @@ def told_of(main: Any) -> set[str]:
 
 @pytest.mark.usefixtures("_no_collector")
 def test_coroutines_go_with_the_run_that_was_cut_short() -> None:
-    """They are closed, or gone, and wait for no collector, which comes in a later run: also where no task was made yet."""
+    """They are closed, or gone, also without a task, and wait for no collector, which comes in a later run."""
     made: list[weakref.ref[Coroutine[Any, Any, None]]] = []
 
     def fail(begun: Event) -> None:
