@@ -24,7 +24,7 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.cancelling import CancellableTask
 from omni_ipc.testbed.loops.futures import LoopFuture, LoopTask, Owned
 from omni_ipc.testbed.loops.oracle import describe_context
-from omni_ipc.testbed.loops.registry import discard
+from omni_ipc.testbed.loops.registry import discard, forget
 from omni_ipc.testbed.loops.subject import post, queue
 from omni_ipc.testbed.loops.turning import TurningLoop
 from omni_ipc.testbed.loops.weak import WeakList
@@ -194,10 +194,13 @@ class ControlledLoop(TurningLoop):
             self._post(self.create_task, generator.aclose())
 
     def abandon(self) -> None:
-        """End what is left when the run is over, so that nobody hears of it."""
+        """End what is left when the run is over, so that nobody hears of it, and none of it lives on in a later run."""
         for task in self.pending_tasks():
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             discard(task.get_coro())
+        for made in self._made:
+            if isinstance(made, Owned) and isinstance(made._exception, RunEnded):  # of others' kinds nothing is known
+                forget(made)
         self._default_executor = None
         self._closed = True
         self._ready.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import warnings
 from asyncio import events
 from collections.abc import Callable, Iterable, Iterator
@@ -83,11 +84,16 @@ def _as_completed(original: Method) -> Method:
 
 
 def _warn_unawaited_coroutine(original: Method) -> Method:
-    """Do not tell of coroutines that nobody awaited because their run was over."""
+    """Do not tell of coroutines that nobody awaited because their run was over.
+
+    The collector, which alone finalizes objects before they are deleted, does not run beside a loop: what it finds in
+    the steps before there is one was left in a circle by an earlier run.
+    """
 
     def warn(coroutine: Any) -> None:
         kernel = running()
-        if get_ident() != WORLD.thread or (kernel is not None and not kernel.over):
+        is_of_run = kernel is not None and not kernel.over and not gc.is_finalized(coroutine)
+        if is_of_run or get_ident() != WORLD.thread:
             original(coroutine)
 
     return warn

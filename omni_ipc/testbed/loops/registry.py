@@ -128,3 +128,11 @@ def discard(coroutine: Any) -> None:
     if asyncio.iscoroutine(coroutine):
         with contextlib.suppress(RunEnded, Exception):
             coroutine.close()
+
+
+def forget(ended: asyncio.Future[Any]) -> None:
+    """Let go of the frames that were unwound when the run ended; they are in a circle with their loop."""
+    try:
+        asyncio.Future.result(ended)  # until it is taken, the future keeps them, too
+    except RunEnded as error:
+        error.__traceback__ = None
