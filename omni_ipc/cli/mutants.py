@@ -42,7 +42,8 @@ def mutants(
     rows = [(row.fault, row.mutants, *row.killed.values(), row.equivalent, row.survived) for row in found.rows]
     out.say(table(columns, [tuple(map(str, row)) for row in rows]))
     for survivor in found.survivors:
-        out.say("", f"{survivor.mutant}: {survivor.judged or 'nobody has judged it yet'}", survivor.diff)
+        tried = f"{counted(len(survivor.tried), 'attack')} on it, {len(survivor.undecided)} undecided"
+        out.say("", f"{survivor.mutant}: {survivor.judged or 'nobody has judged it yet'} ({tried})", survivor.diff)
     for name in found.by_tests_alone:
         out.say(f"by tests alone: {name}")
     for attack in found.unusable:

@@ -36,6 +36,7 @@ class Survivor(msgspec.Struct, frozen=True):
     digest: str
     diff: str
     tried: tuple[str, ...]  # the attacks that run its lines
+    undecided: tuple[str, ...]  # those of them that came to no end in time, or not on the product either
     judged: str | None  # why it is no fault, or is one that is not noticed; None if nobody has looked at it
 
 
@@ -131,5 +132,6 @@ def _survivor(mutant: Mutant, fate: Fate, judged: dict[str, judgements.Judged]) 
         digest=mutant.digest,
         diff=mutant.diff,
         tried=tuple(each.attack for each in fate.tried),
+        undecided=tuple(each.attack for each in fate.tried if each.how is How.UNDECIDED),
         judged=judgement.why if judgement is not None and current else None,
     )

@@ -80,11 +80,15 @@ def _conform(checkout: Path) -> Iterator[Attack]:
 
 def _explore() -> Iterator[Attack]:
     for name in SCENARIOS:
-        arguments = ("omni_ipc", "explore", name, "--runs", str(_SCHEDULES), "--fresh")
-        yield Attack(f"explore {name}", Kind.EXPLORE, arguments)
+        yield _exploring(name)
     for name in _OVER_LANES:
-        arguments = ("omni_ipc", "explore", name, "--runs", str(_SCHEDULES), "--fresh", "--memory", "weak")
-        yield Attack(f"explore {name} under weak memory", Kind.EXPLORE, arguments)
+        yield _exploring(name, "weak")
+
+
+def _exploring(scenario: str, memory: str = "sc") -> Attack:
+    arguments = ("explore", scenario, "--runs", str(_SCHEDULES), "--memory", memory, "--fresh")
+    name = f"explore {scenario}" if memory == "sc" else f"explore {scenario} under {memory} memory"
+    return Attack(name, Kind.EXPLORE, ("omni_ipc", *arguments))
 
 
 def _tests(checkout: Path) -> Iterator[Attack]:
