@@ -20,6 +20,10 @@ def mutants(
         ".omni_ipc/mutants"
     ),
     jobs: Annotated[int, typer.Option(help="Attacks at a time.")] = 2,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Attacks of this kind alone: conform, explore, tests. May be given again."),
+    ] = None,
     show: Annotated[bool, typer.Option("--list", help="Show the mutants' names, and attack none.")] = False,
     json: Json = None,
 ) -> int:
@@ -31,13 +35,15 @@ def mutants(
         chosen = mutating.mutants(only)
         out.say(*(mutant.name for mutant in chosen), "", counted(len(chosen), "mutant"))
         return out.write("mutants", 0, chosen)
+    kinds = mutating.kinds(by)
     with working("making mutants") as show_progress:
-        found = mutating.mutate(resume, only=only, jobs=jobs, progress=show_progress)
+        found = mutating.mutate(resume, only=only, by=kinds, jobs=jobs, progress=show_progress)
     columns = ("fault", "mutants", *(f"killed by {kind}" for kind in found.rows[0].killed), "no fault", "survived")
     rows = [(row.fault, row.mutants, *row.killed.values(), row.equivalent, row.survived) for row in found.rows]
     out.say(table(columns, [tuple(map(str, row)) for row in rows]))
     for survivor in found.survivors:
-        out.say("", f"{survivor.mutant}: {survivor.judged or 'nobody has judged it yet'}", survivor.diff)
+        tried = f"{counted(len(survivor.tried), 'attack')} on it, {len(survivor.undecided)} undecided"
+        out.say("", f"{survivor.mutant}: {survivor.judged or 'nobody has judged it yet'} ({tried})", survivor.diff)
     for name in found.by_tests_alone:
         out.say(f"by tests alone: {name}")
     for attack in found.unusable:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import msgspec
 
+from omni_ipc.errors import UnknownName
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.mutants import judged as judgements
-from omni_ipc.workflows.mutants.attacks import Kind, attacks
-from omni_ipc.workflows.mutants.campaign import Campaign, Fate, Progress
+from omni_ipc.workflows.mutants.attacks import How, Kind, attacks
+from omni_ipc.workflows.mutants.campaign import Campaign, Progress
 from omni_ipc.workflows.mutants.catalogue import Mutant, catalogue
+from omni_ipc.workflows.mutants.notes import Fate, Notes
 from omni_ipc.workflows.mutants.tree import digest, find_checkout
 
 GOAL = 0.95  # of the mutants that are faults, by conformance and exploration alone
@@ -34,6 +36,7 @@ class Survivor(msgspec.Struct, frozen=True):
     digest: str
     diff: str
     tried: tuple[str, ...]  # the attacks that run its lines
+    undecided: tuple[str, ...]  # those of them that came to no end in time, or not on the product either
     judged: str | None  # why it is no fault, or is one that is not noticed; None if nobody has looked at it
 
 
@@ -54,18 +57,33 @@ def mutants(only: str | None = None) -> tuple[Mutant, ...]:
     return catalogue(find_checkout(), only)
 
 
-def mutate(folder: Path, *, only: str | None, jobs: int, progress: Progress) -> Mutated:
+def kinds(names: Sequence[str] | None) -> tuple[Kind, ...]:
+    """Give the kinds of attacks of these names, or all.
+
+    Raises:
+        UnknownName: there is no such kind.
+    """
+    if unknown := [name for name in names or () if name not in set(Kind)]:
+        raise UnknownName("kind of attack", unknown[0], list(Kind))
+    return tuple(kind for kind in Kind if names is None or kind in names)
+
+
+def mutate(folder: Path, *, only: str | None, by: Sequence[Kind], jobs: int, progress: Progress) -> Mutated:
     """Attack mutants, and go on with what the folder holds.
+
+    Args:
+        by: the kinds of attacks; another time, others may follow.
 
     Raises:
         UsageError: the folder holds a campaign against another state of the checkout; or no mutant has such a name.
         EnvironmentMissing: coverage is not installed.
     """
     checkout = find_checkout()
-    campaign = Campaign(folder, digest(checkout))
+    notes = Notes(folder, digest(checkout))
     chosen = catalogue(checkout, only)
-    fates = campaign.run(chosen, attacks(checkout), checkout=checkout, jobs=jobs, progress=progress)
-    unusable = tuple(name for name, reach in campaign.reach.items() if reach.how != "noticed nothing")
+    able = [attack for attack in attacks(checkout) if attack.kind in by]
+    fates = Campaign(notes, checkout, jobs=jobs).run(chosen, able, progress)
+    unusable = tuple(name for name, reach in notes.reach.items() if reach.how is not How.NOTHING)
     return summed(chosen, fates, judgements.load(checkout), unusable)
 
 
@@ -114,5 +132,6 @@ def _survivor(mutant: Mutant, fate: Fate, judged: dict[str, judgements.Judged]) 
         digest=mutant.digest,
         diff=mutant.diff,
         tried=tuple(each.attack for each in fate.tried),
+        undecided=tuple(each.attack for each in fate.tried if each.how is How.UNDECIDED),
         judged=judgement.why if judgement is not None and current else None,
     )

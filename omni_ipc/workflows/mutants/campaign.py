@@ -1,149 +1,102 @@
-"""All attacks on all mutants, a mutant at a time, until one notices it; what is known is kept, and not done again."""
+"""Attacks on mutants, a mutant at a time, until one notices it; what is known is kept, and not done again."""
 
 from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 
-import msgspec
-
 from omni_ipc.conformance.children import Children
-from omni_ipc.errors import UsageError
-from omni_ipc.records import write_atomically
+from omni_ipc.errors import Inconclusive
 from omni_ipc.workflows.mutants.attacks import Attack, How, Kind
 from omni_ipc.workflows.mutants.catalogue import Mutant
-from omni_ipc.workflows.mutants.reach import Reach, measure
+from omni_ipc.workflows.mutants.likely import untried
+from omni_ipc.workflows.mutants.notes import Fate, Notes, Tried
+from omni_ipc.workflows.mutants.reach import measure
 from omni_ipc.workflows.mutants.tree import Tree
 
 ATTACK_S = 20.0  # for one attack on one mutant
-_FAST_S = 8.0  # an attack that takes less on the product hangs on a mutant, if it does not end in time there
-
-
-class Tried(msgspec.Struct, frozen=True):
-    """One attack on one mutant."""
-
-    attack: str
-    kind: Kind
-    how: How
-    seconds: float
-
-
-class Fate(msgspec.Struct, frozen=True):
-    """What became of one mutant.
-
-    Args:
-        killer: the attack that noticed it; None if it survived.
-    """
-
-    mutant: str
-    digest: str
-    tried: tuple[Tried, ...]
-    killer: Tried | None = None
-
-
-class Kept(msgspec.Struct):
-    """The file of a campaign."""
-
-    checkout: str  # digest
-    reach: dict[str, Reach] = {}
-    fates: dict[str, Fate] = {}
-
 
 Progress = Callable[[str, int, int], object]
 """Takes what was done last, how much is done, and how much there is."""
 
 
 class Campaign:
-    """A campaign in a folder, which may have begun before.
+    """Runs attacks on mutants, and notes what comes of it.
 
     Args:
-        folder: where what is known is kept.
-        checkout: the digest of the checkout that mutants are made of.
-
-    Raises:
-        UsageError: the folder holds a campaign against another state of the checkout, or something else.
+        checkout: that mutants are made of.
+        jobs: how many attacks at a time.
+        attack_s: seconds for one attack on one mutant, at most.
     """
 
-    def __init__(self, folder: Path, checkout: str) -> None:
-        self._path = folder / "mutants.json"
-        self._lock = threading.Lock()
-        self._kept = _read(self._path) or Kept(checkout)
-        if self._kept.checkout != checkout:
-            raise UsageError(
-                f"'{self._path}' is about another state of the checkout: it was edited since. "
-                "Give another folder, or delete this one to begin anew."
-            )
+    def __init__(self, notes: Notes, checkout: Path, *, jobs: int, attack_s: float = ATTACK_S) -> None:
+        self._notes = notes
+        self._checkout = checkout
+        self._jobs = jobs
+        self._attack_s = attack_s
+        self._is_over = threading.Event()  # from then on attacks are killed, and how they end says nothing
 
-    @property
-    def reach(self) -> dict[str, Reach]:
-        """What each attack did on the product as it is."""
-        return self._kept.reach
-
-    def run(
-        self,
-        mutants: Sequence[Mutant],
-        attacks: Sequence[Attack],
-        *,
-        checkout: Path,
-        jobs: int,
-        progress: Progress,
-    ) -> list[Fate]:
-        """Find out what becomes of each mutant.
-
-        Args:
-            jobs: how many attacks at a time.
+    def run(self, mutants: Sequence[Mutant], attacks: Sequence[Attack], progress: Progress) -> list[Fate]:
+        """Find out what becomes of each mutant. Interrupted, it keeps what it knows.
 
         Raises:
             EnvironmentMissing: coverage is not installed.
         """
         with tempfile.TemporaryDirectory(prefix="omni-ipc-mutants-") as folder:
-            trees = _Trees(checkout, Path(folder))
-            with ThreadPoolExecutor(jobs, "attack", trees.make) as pool, Children() as children:
-                new = [attack for attack in attacks if attack.name not in self.reach]
-                looks = [pool.submit(self._look, attack, trees, children) for attack in new]
-                _watch(looks, [attack.name for attack in new], progress)
-                left = [mutant for mutant in mutants if mutant.name not in self._kept.fates]
-                fights = [pool.submit(self._attack, mutant, attacks, trees, children) for mutant in left]
-                _watch(fights, [mutant.name for mutant in left], progress)
-        return [self._kept.fates[mutant.name] for mutant in mutants]
+            trees = _Trees(self._checkout, Path(folder))
+            with ThreadPoolExecutor(self._jobs, "attack", trees.make) as pool, Children() as children:
+                try:
+                    new = [attack for attack in attacks if attack.name not in self._notes.reach]
+                    looks = [pool.submit(self._look, attack, trees, children) for attack in new]
+                    _watch(looks, [attack.name for attack in new], progress)
+                    left = [mutant for mutant in mutants if self._next(mutant, attacks)]
+                    fights = [pool.submit(self._attack, mutant, attacks, trees, children) for mutant in left]
+                    _watch(fights, [mutant.name for mutant in left], progress)
+                finally:
+                    self._is_over.set()
+        return [self._notes.fate(mutant) for mutant in mutants]
 
     def _look(self, attack: Attack, trees: _Trees, children: Children) -> None:
-        reach = measure(attack, trees.mine, children, trees.scratch)
-        with self._lock:
-            self._kept.reach[attack.name] = reach
-            self._save()
+        reach = measure(attack, trees.mine, children)
+        self._require_time()
+        self._notes.add_reach(reach)
 
     def _attack(self, mutant: Mutant, attacks: Sequence[Attack], trees: _Trees, children: Children) -> None:
-        tried: list[Tried] = []
-        with trees.mine.mutated(mutant):
-            for attack in self._likely(mutant, attacks):
-                tried.append(self._try(attack, trees.mine, children))
-                if _kills(tried[-1].how):
-                    break
-        killer = next((each for each in tried if _kills(each.how)), None)
-        with self._lock:
-            self._kept.fates[mutant.name] = Fate(mutant.name, mutant.digest, tuple(tried), killer)
-            self._save()
+        while attack := self._next(mutant, attacks):
+            tried = self._try(attack, mutant, trees.mine, children)
+            self._require_time()
+            self._notes.add_tried(mutant, tried)
 
-    def _try(self, attack: Attack, tree: Tree, children: Children) -> Tried:
+    def _next(self, mutant: Mutant, attacks: Sequence[Attack]) -> Attack | None:
+        if self._notes.fate(mutant).killer:
+            return None
+        return next(iter(untried(mutant, attacks, self._notes.reach, self._notes.fates())), None)
+
+    def _try(self, attack: Attack, mutant: Mutant, tree: Tree, children: Children) -> Tried:
         began = monotonic()
-        how = attack.run(tree, children, timeout_s=ATTACK_S)
-        if how is How.HANGS and self.reach[attack.name].seconds > _FAST_S:
-            how = How.UNDECIDED  # it is slow anyway
-        return Tried(attack.name, attack.kind, how, round(monotonic() - began, 1))
+        with tree.mutated(mutant):
+            how = attack.run(tree, children, timeout_s=self._attack_s)
+        seconds = round(monotonic() - began, 1)
+        if (how is How.HANGS or (how is How.FAILED and attack.kind is Kind.TESTS)) and not self._is_over.is_set():
+            how = self._confirmed(how, attack, tree, children)
+        return Tried(attack.name, attack.kind, how, seconds)
 
-    def _likely(self, mutant: Mutant, attacks: Sequence[Attack]) -> Iterator[Attack]:
-        """Give the attacks that run the fault's lines, the narrowest and quickest of a kind first."""
-        able = [a for a in attacks if self.reach[a.name].how is How.NOTHING and self.reach[a.name].reaches(mutant)]
-        rank = {kind: place for place, kind in enumerate(Kind)}
-        yield from sorted(able, key=lambda attack: (rank[attack.kind], self.reach[attack.name].seconds))
+    def _confirmed(self, how: How, attack: Attack, tree: Tree, children: Children) -> How:
+        """Believe it only if the product passes now, and, where the mutant hangs, does so in half of its time.
 
-    def _save(self) -> None:
-        write_atomically(self._path, msgspec.json.encode(self._kept))
+        A busy machine fails tests that know time, and makes slow ones hang.
+        """
+        limit_s = self._attack_s / 2 if how is How.HANGS else self._attack_s
+        passes = attack.run(tree, children, timeout_s=limit_s) is How.NOTHING
+        return how if passes else How.UNDECIDED
+
+    def _require_time(self) -> None:
+        if self._is_over.is_set():
+            raise Inconclusive("The campaign was ended before this attack was. Run it again.")
 
 
 class _Trees:
@@ -152,25 +105,22 @@ class _Trees:
     def __init__(self, checkout: Path, folder: Path) -> None:
         self._checkout = checkout
         self._folder = folder
+        self._lock = threading.Lock()
+        self._made = 0  # guarded by _lock
         self._mine = threading.local()
 
     def make(self) -> None:
-        """Give the calling thread a tree and a folder of its own."""
-        mine = self._folder / str(threading.get_ident())
-        self._mine.scratch = mine / "scratch"
-        self._mine.scratch.mkdir(parents=True)
-        (mine / "tree").mkdir()
-        self._mine.tree = Tree(self._checkout, mine / "tree")
+        """Give the calling thread a tree of its own."""
+        with self._lock:
+            self._made += 1
+            folder = self._folder / str(self._made)  # short: tests make sockets below it, whose names are limited
+        folder.mkdir()
+        self._mine.tree = Tree(self._checkout, folder)
 
     @property
     def mine(self) -> Tree:
         tree: Tree = self._mine.tree
         return tree
-
-    @property
-    def scratch(self) -> Path:
-        scratch: Path = self._mine.scratch
-        return scratch
 
 
 def _watch(running: Sequence[Future[None]], names: Sequence[str], progress: Progress) -> None:
@@ -182,18 +132,3 @@ def _watch(running: Sequence[Future[None]], names: Sequence[str], progress: Prog
     finally:
         for future in running:
             future.cancel()
-
-
-def _kills(how: How) -> bool:
-    return how in (How.FAILED, How.HANGS)
-
-
-def _read(path: Path) -> Kept | None:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Kept)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise UsageError(f"Cannot read '{path}': {error.strerror}. Give another folder.") from None
-    except msgspec.DecodeError as error:
-        raise UsageError(f"'{path}' is no campaign of this version: {error}. Delete it to begin anew.") from None

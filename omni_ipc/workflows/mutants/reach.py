@@ -37,11 +37,8 @@ class Reach(msgspec.Struct, frozen=True):
         return any(line in lines for line in mutant.lines)
 
 
-def measure(attack: Attack, tree: Tree, children: Children, folder: Path) -> Reach:
+def measure(attack: Attack, tree: Tree, children: Children) -> Reach:
     """Run an attack on the product as it is, and note the lines.
-
-    Args:
-        folder: for what the runs leave.
 
     Raises:
         EnvironmentMissing: coverage is not installed.
@@ -51,12 +48,12 @@ def measure(attack: Attack, tree: Tree, children: Children, folder: Path) -> Rea
             "Mutants are attacked by what runs their lines, which coverage tells.",
             "Run: pip install 'omni-ipc[mutants]'",
         )
-    configuration = folder / "coverage.ini"
-    configuration.write_text(_configuration(tree.folder, folder))
+    configuration = tree.scratch / "coverage.ini"
+    configuration.write_text(_configuration(tree.folder, tree.scratch))
     began = monotonic()
     how = attack.run(tree, children, timeout_s=_TRACED_S, under=("coverage", "run", f"--rcfile={configuration}", "-m"))
     seconds = monotonic() - began
-    return Reach(attack.name, seconds, how, _lines(tree.folder, folder))
+    return Reach(attack.name, seconds, how, _lines(tree.folder, tree.scratch))
 
 
 def _configuration(tree: Path, folder: Path) -> str:

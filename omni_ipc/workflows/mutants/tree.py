@@ -17,20 +17,28 @@ _PARTS = ("omni_ipc", "spec", "tests", "docs", "scripts", "pyproject.toml", "REA
 
 
 class Tree:
-    """A copy in a folder, for one process at a time."""
+    """A copy, for one process at a time.
+
+    Args:
+        folder: an empty one, for the copy and for what its processes leave, also those that are killed.
+    """
 
     def __init__(self, checkout: Path, folder: Path) -> None:
-        self.folder = folder
+        self.folder = folder / "tree"
+        self.scratch = folder / "tmp"
+        self.folder.mkdir()
+        self.scratch.mkdir()
         for part in _PARTS:
             if (checkout / part).is_dir():
-                shutil.copytree(checkout / part, folder / part)
+                shutil.copytree(checkout / part, self.folder / part)
             else:
-                shutil.copy2(checkout / part, folder / part)
+                shutil.copy2(checkout / part, self.folder / part)
 
     @property
     def environment(self) -> dict[str, str]:
         """What makes a Python run the copy, and write no byte code: mutants come faster than times of files tell."""
-        return {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        known = {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.scratch)}
+        return {**os.environ, **known}
 
     @contextlib.contextmanager
     def mutated(self, mutant: Mutant) -> Iterator[None]:

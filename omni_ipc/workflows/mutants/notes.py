@@ -1,0 +1,121 @@
+"""What a campaign knows, in a file that is whole at every moment: whoever is interrupted goes on from there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.errors import UsageError
+from omni_ipc.records import write_atomically
+from omni_ipc.workflows.mutants.attacks import How, Kind
+from omni_ipc.workflows.mutants.catalogue import Mutant
+from omni_ipc.workflows.mutants.reach import Reach
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """One attack on one mutant."""
+
+    attack: str
+    kind: Kind
+    how: How
+    seconds: float
+
+    @property
+    def kills(self) -> bool:
+        """Whether the fault was noticed."""
+        return self.how in (How.FAILED, How.HANGS)
+
+
+class Fate(msgspec.Struct, frozen=True):
+    """What became of one mutant, so far.
+
+    Args:
+        tried: in this order; nothing comes behind an attack that kills.
+    """
+
+    mutant: str
+    path: str
+    digest: str
+    tried: tuple[Tried, ...] = ()
+
+    @property
+    def killer(self) -> Tried | None:
+        """The attack that noticed it; None if it has survived so far."""
+        return self.tried[-1] if self.tried and self.tried[-1].kills else None
+
+
+class _Known(msgspec.Struct):
+    """The file."""
+
+    checkout: str  # digest
+    reach: dict[str, Reach] = {}
+    fates: dict[str, Fate] = {}
+
+
+class Notes:
+    """A campaign's notes in a folder, which may have begun before; for several threads.
+
+    Args:
+        checkout: the digest of the checkout that mutants are made of.
+
+    Raises:
+        UsageError: the folder holds a campaign against another state of the checkout, or something else.
+    """
+
+    def __init__(self, folder: Path, checkout: str) -> None:
+        self._path = folder / "mutants.json"
+        self._lock = threading.Lock()
+        self._known = _read(self._path) or _Known(checkout)
+        if self._known.checkout != checkout:
+            raise UsageError(
+                f"'{self._path}' is about another state of the checkout: it was edited since. "
+                "Give another folder, or delete this one to begin anew."
+            )
+
+    @property
+    def reach(self) -> Mapping[str, Reach]:
+        """What each attack did on the product as it is."""
+        return self._known.reach
+
+    def fate(self, mutant: Mutant) -> Fate:
+        """What is known of a mutant."""
+        with self._lock:
+            return self._fate(mutant)
+
+    def fates(self) -> list[Fate]:
+        """What is known of all that were attacked."""
+        with self._lock:
+            return list(self._known.fates.values())
+
+    def add_reach(self, reach: Reach) -> None:
+        """Note what an attack did on the product."""
+        with self._lock:
+            self._known.reach[reach.attack] = reach
+            self._save()
+
+    def add_tried(self, mutant: Mutant, tried: Tried) -> None:
+        """Note what an attack did on a mutant."""
+        with self._lock:
+            fate = self._fate(mutant)
+            self._known.fates[mutant.name] = msgspec.structs.replace(fate, tried=(*fate.tried, tried))
+            self._save()
+
+    def _fate(self, mutant: Mutant) -> Fate:
+        return self._known.fates.get(mutant.name) or Fate(mutant.name, mutant.path, mutant.digest)
+
+    def _save(self) -> None:
+        write_atomically(self._path, msgspec.json.encode(self._known))
+
+
+def _read(path: Path) -> _Known | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Known)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"Cannot read '{path}': {error.strerror}. Give another folder.") from None
+    except msgspec.DecodeError as error:
+        raise UsageError(f"'{path}' is no campaign of this version: {error}. Delete it to begin anew.") from None
