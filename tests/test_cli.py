@@ -384,6 +384,14 @@ def test_a_counterexample_is_tried_on_code(omni: Omni) -> None:
     assert omni("replay", trace, "--defect", "unpack_outside_lock").code == 1
 
 
+def test_a_fault_that_no_code_has_leads_nothing_astray(omni: Omni) -> None:
+    """Its counterexample is tried on the reference alone, and counted as that."""
+    ran = omni("replay", "FutureOrphan/bug/kept_future")
+    assert ran.code == 0
+    told = re.sub(r"\s+", " ", ran.out)
+    assert "0 of 1 counterexample leads the defect astray, and not the reference; 1 spares the reference, and" in told
+
+
 @pytest.mark.parametrize(("expected", "code"), [(True, 0), (False, 1)])
 def test_the_demo_ends_with_a_table_of_races_and_stages(
     expected: bool, code: int, omni: Omni, monkeypatch: pytest.MonkeyPatch
