@@ -108,9 +108,8 @@ def _summed(countered: Sequence[Countered]) -> str:
     good = [each.has_code for each in countered if each.verdict is Verdict.HOLDS]
     lead = "leads" if len(countered) == 1 else "lead"
     alone = good.count(False)
-    spared = (
-        f"; {alone} {'spares' if alone == 1 else 'spare'} the reference, and no code has the fault" if alone else ""
-    )
+    spare = "spares" if alone == 1 else "spare"
+    spared = f"; {alone} {spare} the reference, and no code at that grain has the fault" if alone else ""
     of = counted(len(countered), "counterexample")
     return f"{good.count(True)} of {of} {lead} the defect astray, and not the reference{spared}"
 
