@@ -448,6 +448,7 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("conform FutureOrphans", "There is no model that code is walked along 'FutureOrphans'. Did you mean"),
         ("conform --defect dual_writer", "There is no defect 'dual_writer'. Did you mean 'dual_writers'?"),
         ("conform FutureOrphan --seconds 0", "seconds must be positive, and is 0."),
+        ("mutants --jobs 0", "jobs must be positive, and is 0."),
         ("spec sync --jobs 0", "jobs must be positive, and is 0."),
         ("validate . --spec SplitMap --seconds 0", "seconds must be positive, and is 0."),
         ("validate . --spec SplitMap --seconds nan", "seconds must be positive, and is nan."),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from omni_ipc.errors import UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.mutants import judged as judgements
 from omni_ipc.workflows.mutants.attacks import Kind, attacks
@@ -58,9 +59,12 @@ def mutate(folder: Path, *, only: str | None, jobs: int, progress: Progress) -> 
     """Attack mutants, and go on with what the folder holds.
 
     Raises:
-        UsageError: the folder holds a campaign against another state of the checkout; or no mutant has such a name.
+        UsageError: the folder holds a campaign against another state of the checkout; or no mutant has such a name; or
+            ``jobs`` is not positive.
         EnvironmentMissing: coverage is not installed.
     """
+    if jobs < 1:
+        raise UsageError(f"jobs must be positive, and is {jobs}. Leave it out for two attacks at a time.")
     checkout = find_checkout()
     campaign = Campaign(folder, digest(checkout))
     chosen = catalogue(checkout, only)
