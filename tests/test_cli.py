@@ -400,6 +400,14 @@ def test_a_counterexample_is_tried_on_code(omni: Omni) -> None:
     assert omni("replay", trace, "--defect", "unpack_outside_lock").code == 1
 
 
+def test_a_fault_that_no_code_has_leads_nothing_astray(omni: Omni) -> None:
+    """Its counterexample is tried on the reference alone, and counted as that."""
+    ran = omni("replay", "FutureOrphan/bug/kept_future")
+    assert ran.code == 0
+    told = re.sub(r"\s+", " ", ran.out)
+    assert "0 of 1 counterexample leads the defect astray, and not the reference; 1 spares the reference, and" in told
+
+
 @pytest.mark.parametrize(("expected", "code"), [(True, 0), (False, 1)])
 def test_the_demo_ends_with_a_table_of_races_and_stages(
     expected: bool, code: int, omni: Omni, monkeypatch: pytest.MonkeyPatch
@@ -456,6 +464,7 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("conform FutureOrphans", "There is no model that code is walked along 'FutureOrphans'. Did you mean"),
         ("conform --defect dual_writer", "There is no defect 'dual_writer'. Did you mean 'dual_writers'?"),
         ("conform FutureOrphan --seconds 0", "seconds must be positive, and is 0."),
+        ("mutants --jobs 0", "jobs must be positive, and is 0."),
         ("spec sync --jobs 0", "jobs must be positive, and is 0."),
         ("validate . --spec SplitMap --seconds 0", "seconds must be positive, and is 0."),
         ("validate . --spec SplitMap --seconds nan", "seconds must be positive, and is nan."),

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from omni_ipc.cli.interrupts import answered
 from omni_ipc.cli.options import Json
 from omni_ipc.errors import Inconclusive
 from omni_ipc.report.output import Output
@@ -20,10 +21,11 @@ def record(
     json: Json = None,
 ) -> int:
     """Run a command, and take down every step of the Python processes that come of it."""
-    from omni_ipc.workflows.recording import record as run
+    with answered():  # once the command runs, Ctrl-C is its business
+        from omni_ipc.workflows.recording import record as run
 
-    out = Output(json)
-    require_folder(to)
+        out = Output(json)
+        require_folder(to)
     recorded = run(command, to)
     if not recorded.files:
         raise Inconclusive(

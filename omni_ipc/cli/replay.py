@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.padding import Padding
@@ -18,6 +19,9 @@ from omni_ipc.report.plain import cut
 from omni_ipc.report.targets import require_folder
 from omni_ipc.report.text import counted, tell
 from omni_ipc.report.verdicts import sign, verdict_lines
+
+if TYPE_CHECKING:
+    from omni_ipc.workflows.countering import Countered
 
 
 def replay(
@@ -93,14 +97,21 @@ def _replay_models(name: str, save: Path | None, out: Output) -> int:
         if save is not None and each.trace is not None:
             path = each.trace.save(save / f"{each.model.replace('/', '.')}.trace.json")
             out.say(f"  {replay_command(each.trace, path)}")
-    good = sum(each.verdict is Verdict.HOLDS for each in countered)
-    lead = "leads" if len(countered) == 1 else "lead"
-    out.say(
-        "", f"{good} of {counted(len(countered), 'counterexample')} {lead} the defect astray, and not the reference"
-    )
+    out.say("", _summed(countered))
     found = {each.verdict for each in countered}
     verdict = next((bad for bad in (Verdict.VIOLATED, Verdict.INCONCLUSIVE) if bad in found), Verdict.HOLDS)
     return out.write("replay", verdict.exit_code, countered)
+
+
+def _summed(countered: Sequence[Countered]) -> str:
+    """Count those that do as they must; what only the reference was driven along is none that led a defect astray."""
+    good = [each.has_code for each in countered if each.verdict is Verdict.HOLDS]
+    lead = "leads" if len(countered) == 1 else "lead"
+    alone = good.count(False)
+    spare = "spares" if alone == 1 else "spare"
+    spared = f"; {alone} {spare} the reference, and no code at that grain has the fault" if alone else ""
+    of = counted(len(countered), "counterexample")
+    return f"{good.count(True)} of {of} {lead} the defect astray, and not the reference{spared}"
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -96,13 +96,13 @@ class Session(msgspec.Struct, frozen=True):
 
 
 def load(paths: Sequence[Path]) -> list[Session]:
-    """Read recordings: files, or folders of them.
+    """Read recordings: files, or folders of them; what is given twice is read once.
 
     Raises:
         UsageError: there is none; or a file is no recording, or of another version.
         Inconclusive: a file is empty, damaged, or has a gap; tells the line.
     """
-    files = sorted(file for path in paths for file in _files(path))
+    files = sorted({file.resolve(): file for path in paths for file in _files(path)}.values())
     if not files:
         raise UsageError(
             f"There is no recording in {', '.join(map(repr, map(str, paths)))}: no file is named *{SUFFIX}. "

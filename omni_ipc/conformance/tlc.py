@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -127,7 +128,7 @@ def _settled(result: Result, ended: Ended, model: Model, manifest: Manifest, con
                 f"{result.message}. Correct the manifest."
             )
         case Kind.SYNTAX:
-            raise UsageError(f"{_located(result.place, manifest)}{result.message}. Correct the module.")
+            raise UsageError(f"{located(result.place, manifest.library())}{result.message}. Correct the module.")
         case Kind.CONFIGURATION:
             raise UsageError(f"{manifest.folder / model.cfg}: {result.message} Correct the configuration.")
         case Kind.SUCCESS if ended.exit_code == 0:
@@ -138,7 +139,8 @@ def _settled(result: Result, ended: Ended, model: Model, manifest: Manifest, con
             # TLC names no temporal property, and a refinement's by its line only.
             return msgspec.structs.replace(result, name=configuration.properties[0])
         case Kind.EVALUATION:
-            return msgspec.structs.replace(result, message=f"{_located(result.place, manifest)}{result.message}")
+            where = located(result.place, manifest.library())
+            return msgspec.structs.replace(result, message=f"{where}{result.message}")
     return result
 
 
@@ -153,10 +155,11 @@ def _interruption(ended: Ended, model: Model) -> str:
     return f"TLC ended before it had finished, by {how}: {said.strip()}"
 
 
-def _located(place: Place | None, manifest: Manifest) -> str:
+def located(place: Place | None, library: Sequence[Path]) -> str:
+    """Write a place as the front of a sentence about it: file and line, as far as they are known."""
     if place is None:
         return ""
-    files = (folder / f"{place.module}.tla" for folder in manifest.library())
+    files = (folder / f"{place.module}.tla" for folder in library)
     file = next((file for file in files if file.is_file()), Path(f"{place.module}.tla"))
     return f"{file}:{place.line}: " if place.line else f"{file}: "
 

@@ -19,6 +19,7 @@ from omni_ipc.conformance.lens import Lens, View, trace_library
 from omni_ipc.conformance.manifest import Manifest, Spec
 from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.result import Kind
+from omni_ipc.conformance.tlc import located
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.conformance.trace_module import MODULE, module_files, probes_of
 from omni_ipc.conformance.values import parse_printed
@@ -114,18 +115,21 @@ def run_tlc(module: str, files: Mapping[str, str], bench: Bench) -> Ended:
         UsageError: a module is broken.
         EnvironmentMissing: Java cannot be started.
     """
+    library = (*bench.manifest.library(), *trace_library(bench.manifest))
     run = run_java(
         "tlc2.TLC",
         (*_TLC, "-config", "Model.cfg", module),
         files,
-        library=(*bench.manifest.library(), *trace_library(bench.manifest)),
+        library=library,
         toolchain=bench.toolchain,
         children=bench.children,
         budget_s=bench.budget_s,
     )
     result = parse_output(run.ended.output)
     if result.kind in (Kind.SYNTAX, Kind.CONFIGURATION, Kind.ASSUMPTION):
-        raise UsageError(f"{bench.lens.module}: {result.message}. Correct the module.")
+        is_made = result.place is None or f"{result.place.module}.tla" in files  # here, and is nobody's to correct
+        where = f"{bench.lens.module}: " if is_made else located(result.place, library)
+        raise UsageError(f"{where}{result.message.rstrip('.')}. Correct the module.")
     return run.ended
 
 

@@ -36,6 +36,7 @@ class Countered(msgspec.Struct, frozen=True):
     rounds: int = 0  # of a lasso
     with_defect: str = ""  # what became of the code with the defect, a sentence or two
     reference: str = ""
+    has_code: bool = False  # else the fault is the spec's alone, and only the reference was driven
     trace: Trace | None = None
 
 
@@ -103,8 +104,14 @@ def _counter(model: Model, manifest: Manifest, toolchain: Toolchain, children: C
         rounds=ROUNDS if result.closing else 0,
         with_defect=with_defect,
         reference=reference,
+        has_code=_has_code(model.defect, scenario),
         trace=trace,
     )
+
+
+def _has_code(defect: str, scenario: Scenario) -> bool:
+    known = DEFECTS.get(defect)
+    return known is not None and scenario.name in (known.scenario, *known.also)
 
 
 def _with_defect(defect: str, trace: Trace, scenario: Scenario, result: Result) -> tuple[bool, str]:

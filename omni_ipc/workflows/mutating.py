@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc.errors import UnknownName
+from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.mutants import judged as judgements
 from omni_ipc.workflows.mutants.attacks import How, Kind, attacks
@@ -75,9 +75,12 @@ def mutate(folder: Path, *, only: str | None, by: Sequence[Kind], jobs: int, pro
         by: the kinds of attacks; another time, others may follow.
 
     Raises:
-        UsageError: the folder holds a campaign against another state of the checkout; or no mutant has such a name.
+        UsageError: the folder holds a campaign against another state of the checkout; or no mutant has such a name; or
+            ``jobs`` is not positive.
         EnvironmentMissing: coverage is not installed.
     """
+    if jobs < 1:
+        raise UsageError(f"jobs must be positive, and is {jobs}. Leave it out for two attacks at a time.")
     checkout = find_checkout()
     notes = Notes(folder, digest(checkout))
     chosen = catalogue(checkout, only)

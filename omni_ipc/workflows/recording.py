@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 
 import msgspec
 
@@ -55,10 +58,9 @@ def record(command: Sequence[str], folder: Path) -> Recorded:
         raise UsageError(f"'{folder}' holds recordings already, of something else. Choose another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        process = subprocess.Popen(command, env=os.environ | _environment(folder))
+        exit_code = _run(command, os.environ | _environment(folder))
     except OSError as error:
         raise UsageError(f"'{command[0]}' cannot be started: {error.strerror}. Correct the command.") from None
-    exit_code = _wait(process)
     files = sorted(folder.rglob(f"*{SUFFIX}"))
     return Recorded(exit_code, str(folder), tuple(map(str, files)), sum(file.stat().st_size for file in files))
 
@@ -80,6 +82,33 @@ def children_recorded(folder: Path) -> Iterator[None]:
 def _environment(folder: Path) -> dict[str, str]:
     path = os.pathsep.join(filter(None, (str(_HOOK), os.environ.get("PYTHONPATH"))))
     return {_FOLDER: str(folder.absolute()), "PYTHONPATH": path}
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a command to its end; whoever asks this process to end asks the command, which ends in its own way."""
+    process: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        early.append(number) if process is None else process.send_signal(number)
+
+    with _handled(hand_on):
+        process = subprocess.Popen(command, env=environment)
+        for number in early:
+            process.send_signal(number)
+        return _wait(process)
+
+
+@contextlib.contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have requests to end handled; elsewhere than in the main thread, Python has none."""
+    in_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, handler) for number in (signal.SIGTERM, signal.SIGHUP) if in_main}
+    try:
+        yield
+    finally:
+        for number, theirs in before.items():
+            signal.signal(number, theirs)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:

@@ -199,6 +199,8 @@ def _coverage(bench: Bench, views: Sequence[View], sessions: Sequence[ValidatedS
 
 def _nothing(spec: str, views: Sequence[View]) -> str:
     steps = sum(len(view.session.steps) for view in views)
+    if not steps:
+        return "Not one step was recorded: each process ended before it took one. Record a longer run."
     met = ", ".join(sorted({why for view in views for why in _whys(view)}))
     why = f" What it might speak of met {met}." if met else ""
     return (

@@ -50,6 +50,14 @@ def test_what_does_not_share_memory_are_several_sessions(tmp_path: Path) -> None
     assert len(load([OK, other])) == 2
 
 
+def test_a_recording_that_is_given_twice_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its folder and by its name, however that is written."""
+    (once,) = load([OK])
+    monkeypatch.chdir(OK.parent)
+    (session,) = load([OK, OK / ".." / OK.name, Path(OK.name), *OK.iterdir()])
+    assert len(session.processes) == len(once.processes)
+
+
 def test_a_process_without_a_last_line_was_killed(tmp_path: Path) -> None:
     """Also in the middle of a line; the region that it was in has no end."""
     folder = doctored(OK, tmp_path / "cut", cut_inside("Worker.Announce"))

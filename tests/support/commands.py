@@ -82,21 +82,32 @@ class Command:
 
     def interrupt_when(self, moment: Callable[[], bool], *, may_be_over: bool = False) -> None:
         """Press Ctrl-C once the moment has come; or not at all, if the command may be over before."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while not moment():
-            if self._process.poll() is not None:
-                assert may_be_over, f"it ended before its moment: {self._process.communicate()}"
-                return
-            assert time.monotonic() < deadline, "its moment did not come"
-            time.sleep(0.005)
+        if not self._wait_for(moment):
+            assert may_be_over, f"it ended before its moment: {self._process.communicate()}"
+            return
         with contextlib.suppress(ProcessLookupError) if may_be_over else contextlib.nullcontext():
             os.killpg(self._process.pid, signal.SIGINT)
+
+    def terminate_when(self, moment: Callable[[], bool]) -> None:
+        """Ask it, and nobody else, to end, once the moment has come."""
+        self._wait_for(moment)
+        self._process.terminate()
 
     def end(self) -> Ended:
         """Wait for its end."""
         out, err = self._process.communicate(timeout=_PATIENCE_S)
         litter = [path.name for path in self._temporary.iterdir()]
         return Ended(self._process.returncode, out, err, [line for _, line in self._family()], litter)
+
+    def _wait_for(self, moment: Callable[[], bool]) -> bool:
+        """Tell whether it still ran when the moment came."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while not moment():
+            if self._process.poll() is not None:
+                return False
+            assert time.monotonic() < deadline, "its moment did not come"
+            time.sleep(0.005)
+        return True
 
     def _family(self) -> list[tuple[int, str]]:
         """Give the processes that bear the mark, but for those that are dead and merely not reaped."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,8 @@ from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.conforming import conform
 from omni_ipc.workflows.exploring import resolve
+from omni_ipc.workflows.validating import validate_recordings
+from tests.support.commands import ROOT
 from tests.support.documents import DOCS
 
 MODULES = ("ring", "walked")
@@ -112,3 +116,29 @@ def test_to_walk_nothing_is_no_success(folder: Path, names: list[str]) -> None:
     """Own specs have no scenario in the table, so walking all of them is refused, with what to do."""
     with pytest.raises(UsageError, match=r"have no scenario here to walk\. Name yours: omni-ipc conform path/to/file"):
         conform(names)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "complaint"),
+    [
+        ("TraceRingBuffer.tla", "== TRUE", "== TRU", r"spec/trace/TraceRingBuffer\.tla:\d+: Unknown operator: `TRU'\."),
+        (
+            "TraceRingBuffer.tla",
+            "Fits(step) ==",
+            "Fits(step) = =",
+            r"spec/trace/TraceRingBuffer\.tla:\d+: Was expecting",
+        ),
+        ("lenses.json", "SizeOfRing", "SizeOfRin", r"TraceRingBuffer: .* identifier SizeOfRin\. Correct the module"),
+        ("lenses.json", "TraceRingBuffer", "TraceRing", "TraceRing: Cannot find source file for module TraceRing"),
+    ],
+)
+def test_what_is_wrong_with_the_look_at_recordings_is_told(
+    folder: Path, file: str, old: str, new: str, complaint: str
+) -> None:
+    """File and line, where it is a module's."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])}
+    command = [sys.executable, "-m", "omni_ipc", "record", "--", sys.executable, "produce.py"]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    change(folder / "spec" / "trace" / file, old, new)
+    with pytest.raises(UsageError, match=complaint):
+        validate_recordings([folder / "recorded"], spec="RingBuffer")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from omni_ipc.cli import interrupts
+from omni_ipc.cli.record import record as record_command
 from omni_ipc.conformance.recording import load
 from omni_ipc.errors import UsageError
 from omni_ipc.workflows.recording import children_recorded, record
+from tests.support.commands import Command
 from tests.support.lanes import ROOT
 
 ENGINE = """
@@ -58,6 +62,28 @@ def test_what_cannot_be_recorded_is_told(tmp_path: Path) -> None:
     (tmp_path / "1-1.recording.jsonl").write_text("")
     with pytest.raises(UsageError, match="holds recordings already"):
         record([sys.executable, "-c", ""], tmp_path)
+
+
+def test_who_is_asked_to_end_asks_the_command(tmp_path: Path) -> None:
+    """As a CI does that cancels: it reaches omni-ipc alone, and yet the command does not run on."""
+    script = "import pathlib, time; pathlib.Path('begun').touch(); time.sleep(600)"
+    with Command("record", "--", sys.executable, "-c", script, cwd=tmp_path) as command:
+        command.terminate_when((tmp_path / "begun").exists)
+        ended = command.end()
+    assert "ended with exit code -15" in ended.err
+    assert (ended.code, ended.survivors, ended.litter) == (3, [], [])
+
+
+def test_ctrl_c_before_the_command_runs_keeps_it_from_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later it is the command's business; of one that came before, nobody else would hear."""
+    monkeypatch.setattr(interrupts._interrupts, "is_noted", True)
+    before = signal.signal(signal.SIGINT, interrupts._interrupts.note)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            record_command(["touch", str(tmp_path / "begun")], to=tmp_path / "log")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not list(tmp_path.iterdir())
 
 
 def test_recording_children_leaves_no_trace_of_itself(tmp_path: Path) -> None:

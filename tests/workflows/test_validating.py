@@ -92,6 +92,14 @@ def test_what_the_model_says_nothing_of_is_inconclusive() -> None:
         validate_recordings([TRACE / "ok" / "future_orphan"], spec="nothing")
 
 
+def test_a_recording_without_a_step_is_told(tmp_path: Path) -> None:
+    """Its process was killed as soon as it began: that says nothing of any model."""
+    (recording, *_) = sorted((TRACE / "ok" / "future_orphan").iterdir())
+    (tmp_path / recording.name).write_text(recording.read_text().partition("\n")[0] + "\n")
+    with pytest.raises(Inconclusive, match="Not one step was recorded: each process ended before it took one"):
+        validate_recordings([tmp_path], spec="FutureOrphan")
+
+
 def test_recordings_that_never_reach_the_interesting_states_are_under_covered() -> None:
     """Asked for the whole of the model, that is inconclusive."""
     validated = validate_recordings([TRACE / "ok" / "split_map"], spec="SplitMap", whole=True)
