@@ -1,0 +1,94 @@
+"""What a scenario is: a small world, the model that it implements, and the defects that it can have."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.scenarios.defects import DEFECTS
+from omni_ipc.scenarios.parts import Parts
+from omni_ipc.scenarios.world import END, Launch, PendingStep
+from omni_ipc.seam.api import Runtime
+from omni_ipc.testbed.faults.kernel import Fault
+
+
+class World(Protocol):
+    """A small world, to be run once."""
+
+    def run(self) -> Sequence[tuple[str, str]]:
+        """Run to the end, and tell how it ended for whom.
+
+        Raises:
+            OutputsLost: somebody did not get what was promised.
+        """
+
+    def project(self, pending: PendingStep) -> Mapping[str, object]:
+        """Give the model's variables, read off the state of the code; none where there is no model."""
+
+
+class WorldClass(Protocol):
+    """Builds a world out of parts; ``launch`` starts the worker."""
+
+    def __call__(self, rt: Runtime, parts: Parts, launch: Launch = ...) -> World: ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scenario:
+    """One entry of the table.
+
+    Args:
+        model: the spec that it implements at its grain, if there is one.
+        tasks: actor in the model -> name of its task here; braces hold a parameter of the action. A region as key goes
+            before its actor: "Engine.Abort".
+        steps: the (task, action) pairs that the model speaks of; what else a task does is none of its business.
+        transparent: regions that are not steps of this model but hold some.
+        faults: what may go wrong where the model says so.
+        agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
+            "kill(worker)", "time"; or the name of a task of which every step is that action.
+    """
+
+    name: str
+    world: WorldClass
+    model: str | None = None
+    tasks: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    steps: frozenset[tuple[str, str]] = frozenset()
+    transparent: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    agents: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transparent", (*self.transparent, END))
+
+    def require_model(self) -> str:
+        """Name the model, for what goes by its steps.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if self.model is None:
+            raise UsageError(
+                f"The scenario '{self.name}' has no model at its grain, whose steps could be put in order. "
+                f"Explore it, or replay it under control: omni-ipc explore {self.name}."
+            )
+        return self.model
+
+    def parts(self, defect: str | None) -> Parts:
+        """Give the parts of the reference, or those with a defect.
+
+        Raises:
+            UnknownName: there is no such defect.
+            UsageError: the defect shows in another scenario.
+        """
+        if defect is None:
+            return Parts()
+        known = DEFECTS.get(defect)
+        if known is None:
+            raise UnknownName("defect", defect, DEFECTS)
+        if self.name not in (known.scenario, *known.also):
+            raise UsageError(
+                f"The defect '{defect}' does not show in the scenario '{self.name}'. "
+                f"Use its own: omni-ipc explore {known.scenario} --defect {defect}."
+            )
+        return known.parts
