@@ -64,7 +64,7 @@ class Log:
             lines = sum([*self._written.values()])
             self._write(lambda thread, number: Closed(thread, number, lines))
             fd, self._fd = self._fd, -1
-            os.close(fd)
+            _close(fd)
         atexit.unregister(self.close)
         _LOGS.discard(self)
 
@@ -115,9 +115,10 @@ class Log:
 
     def reopen(self) -> None:
         """Begin a file of this process, which was just forked off another one."""
-        fd, self._hands, self._written = self._fd, threading.local(), {}
+        fd, self._fd = self._fd, -1
+        _close(fd)  # before there is another one, which may have its number if the program has closed it
+        self._hands, self._written = threading.local(), {}
         self._fd = self._begin()
-        os.close(fd)
         for line in self._known:
             self._write(line)
 
@@ -223,6 +224,11 @@ def _reopen_all() -> None:
 
 
 os.register_at_fork(after_in_child=_reopen_all)
+
+
+def _close(fd: int) -> None:
+    with contextlib.suppress(OSError):  # the program may have closed all that it found open
+        os.close(fd)
 
 
 def _beyond_standard(fd: int) -> int:
