@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import errno
 import fcntl
 import itertools
 import os
@@ -43,7 +44,7 @@ class Log:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder = folder.absolute()  # the program may go elsewhere
         self._steps = itertools.count()
         self._runtimes: weakref.WeakKeyDictionary[object, int] = weakref.WeakKeyDictionary()
         self._made = itertools.count(1)
@@ -138,9 +139,9 @@ class Log:
     def _create(self, pid: int) -> int:
         """Make a file for a process whose id may have been another's before."""
         for attempt in itertools.count(1):
-            path = self._folder / f"{pid}-{attempt}{SUFFIX}"
+            self._path = self._folder / f"{pid}-{attempt}{SUFFIX}"
             with contextlib.suppress(FileExistsError):
-                return _beyond_standard(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644))
+                return _beyond_standard(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644))
         raise AssertionError("numbers do not end")
 
     def _number_of(self, rt: object) -> int:
@@ -163,13 +164,23 @@ class Log:
         hand = self._hand()
         data = msgspec.json.encode(line(hand.thread, next(hand.numbers))) + b"\n"
         try:
-            if os.write(fd, data) == len(data):
+            if self._append(fd, data) == len(data):
                 self._written[hand.thread] = self._written.get(hand.thread, 0) + 1
                 return
         except OSError:
             pass
         with contextlib.suppress(OSError):  # a recording with a hole is worse than none, which says so itself
             os.ftruncate(fd, 0)
+
+    def _append(self, fd: int, data: bytes) -> int:
+        """Write at the end of the file, also if the program has closed all descriptors that it found open."""
+        try:
+            return os.write(fd, data)
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+        self._fd = _beyond_standard(os.open(self._path, os.O_WRONLY | os.O_APPEND))
+        return os.write(self._fd, data)
 
 
 class _Hand:

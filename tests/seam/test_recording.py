@@ -156,11 +156,14 @@ def test_a_program_without_standard_output_does_not_print_into_its_recording(tmp
 
 
 def test_a_program_that_closes_all_descriptors_ends_as_it_would_unrecorded(tmp_path: Path) -> None:
-    """So does what it forks off; of its recording there is what was written until then."""
+    """So does what it forks off; and nothing is missing in their recordings."""
     program = (
         "import os, sys; from omni_ipc.seam.recording import RecordingRuntime\n"
-        "rt = RecordingRuntime(sys.argv[1])\n"
+        "rt = RecordingRuntime(os.path.relpath(sys.argv[1]))\n"
+        "os.chdir('/')\n"
         "with rt.region('Worker.Announce'): pass\n"
+        "os.closerange(3, 1000)\n"
+        "with rt.region('Worker.Reply'): pass\n"
         "os.closerange(3, 1000)\n"
         "os.fork() and os.wait()\n"
     )
@@ -169,7 +172,7 @@ def test_a_program_that_closes_all_descriptors_ends_as_it_would_unrecorded(tmp_p
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     parents, childs = sorted(read(tmp_path), key=len, reverse=True)
-    assert [type(line) for line in parents] == [Process, Begun, Ended]
+    assert [type(line) for line in parents] == [Process, Begun, Ended, Begun, Ended, Closed]
     assert [type(line) for line in childs] == [Process, Closed]
 
 
