@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import signal
 from collections.abc import Iterator
 
 import hypothesis
@@ -33,6 +34,12 @@ def _one_run_of_tlc_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMNI_IPC_TLC_CACHE", str(shared / "tlc"))
         yield
+
+
+def pytest_configure() -> None:
+    """Answer Ctrl-C also in a shell's background, where it is ignored, and would be by every process of the tests."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

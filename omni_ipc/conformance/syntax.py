@@ -139,10 +139,10 @@ class _Reader:
 
     def _conjuncts(self, node: ET.Element, source: Source, lets: str) -> Iterator[Conjunct]:
         if node.tag == "LetInNode":
-            inner = next(iter(node.find("body") or ()))
+            inner = next(node.iterfind("body/*"))
             yield from self._conjuncts(inner, source, lets + source.code_before(_region(node), _region(inner)))
         elif self._operator(node) in _CONJUNCTIONS:
-            for operand in node.find("operands") or ():
+            for operand in node.iterfind("operands/*"):
                 yield from self._conjuncts(operand, source, lets)
         else:
             yield self._conjunct(node, source, lets)

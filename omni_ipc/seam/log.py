@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import errno
 import fcntl
 import itertools
 import os
@@ -43,7 +44,7 @@ class Log:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder = folder.absolute()  # the program may go elsewhere
         self._steps = itertools.count()
         self._runtimes: weakref.WeakKeyDictionary[object, int] = weakref.WeakKeyDictionary()
         self._made = itertools.count(1)
@@ -64,7 +65,7 @@ class Log:
             lines = sum([*self._written.values()])
             self._write(lambda thread, number: Closed(thread, number, lines))
             fd, self._fd = self._fd, -1
-            os.close(fd)
+            _close(fd)
         atexit.unregister(self.close)
         _LOGS.discard(self)
 
@@ -115,9 +116,10 @@ class Log:
 
     def reopen(self) -> None:
         """Begin a file of this process, which was just forked off another one."""
-        fd, self._hands, self._written = self._fd, threading.local(), {}
+        fd, self._fd = self._fd, -1
+        _close(fd)  # before there is another one, which may have its number if the program has closed it
+        self._hands, self._written = threading.local(), {}
         self._fd = self._begin()
-        os.close(fd)
         for line in self._known:
             self._write(line)
 
@@ -137,9 +139,9 @@ class Log:
     def _create(self, pid: int) -> int:
         """Make a file for a process whose id may have been another's before."""
         for attempt in itertools.count(1):
-            path = self._folder / f"{pid}-{attempt}{SUFFIX}"
+            self._path = self._folder / f"{pid}-{attempt}{SUFFIX}"
             with contextlib.suppress(FileExistsError):
-                return _beyond_standard(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644))
+                return _beyond_standard(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644))
         raise AssertionError("numbers do not end")
 
     def _number_of(self, rt: object) -> int:
@@ -162,13 +164,23 @@ class Log:
         hand = self._hand()
         data = msgspec.json.encode(line(hand.thread, next(hand.numbers))) + b"\n"
         try:
-            if os.write(fd, data) == len(data):
+            if self._append(fd, data) == len(data):
                 self._written[hand.thread] = self._written.get(hand.thread, 0) + 1
                 return
         except OSError:
             pass
         with contextlib.suppress(OSError):  # a recording with a hole is worse than none, which says so itself
             os.ftruncate(fd, 0)
+
+    def _append(self, fd: int, data: bytes) -> int:
+        """Write at the end of the file, also if the program has closed all descriptors that it found open."""
+        try:
+            return os.write(fd, data)
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+        self._fd = _beyond_standard(os.open(self._path, os.O_WRONLY | os.O_APPEND))
+        return os.write(self._fd, data)
 
 
 class _Hand:
@@ -223,6 +235,11 @@ def _reopen_all() -> None:
 
 
 os.register_at_fork(after_in_child=_reopen_all)
+
+
+def _close(fd: int) -> None:
+    with contextlib.suppress(OSError):  # the program may have closed all that it found open
+        os.close(fd)
 
 
 def _beyond_standard(fd: int) -> int:

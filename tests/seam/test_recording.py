@@ -155,6 +155,27 @@ def test_a_program_without_standard_output_does_not_print_into_its_recording(tmp
     assert [type(line) for line in lines] == [Process, Closed]
 
 
+def test_a_program_that_closes_all_descriptors_ends_as_it_would_unrecorded(tmp_path: Path) -> None:
+    """So does what it forks off; and nothing is missing in their recordings."""
+    program = (
+        "import os, sys; from omni_ipc.seam.recording import RecordingRuntime\n"
+        "rt = RecordingRuntime(os.path.relpath(sys.argv[1]))\n"
+        "os.chdir('/')\n"
+        "with rt.region('Worker.Announce'): pass\n"
+        "os.closerange(3, 1000)\n"
+        "with rt.region('Worker.Reply'): pass\n"
+        "os.closerange(3, 1000)\n"
+        "os.fork() and os.wait()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], check=False, capture_output=True, text=True, timeout=100
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    parents, childs = sorted(read(tmp_path), key=len, reverse=True)
+    assert [type(line) for line in parents] == [Process, Begun, Ended, Begun, Ended, Closed]
+    assert [type(line) for line in childs] == [Process, Closed]
+
+
 def test_all_native_runtimes_of_a_process_are_recorded_and_then_no_longer(tmp_path: Path) -> None:
     """Each has a number of its own; afterwards regions are the locks themselves again."""
     one, other = NativeRuntime(), NativeRuntime()

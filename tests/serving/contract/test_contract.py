@@ -128,12 +128,16 @@ def test_3_an_output_larger_than_any_slot_comes_whole(hosts: HostGroup, nbytes: 
 def test_3_a_batch_of_more_inputs_than_there_are_slots_reaches_all_ranks() -> None:
     """What finds none goes beside the others, in pieces; nobody in the batch fails of it."""
     with HostGroup(2) as hosts, start(hosts, workers=2, max_batch=40) as engine:
-        first = engine.submit(Request("first", options={"forward_s": 0.5}))
+        for pid in hosts.pids:
+            os.kill(pid, signal.SIGSTOP)
+        first = engine.submit(Request("first"))
         until(lambda: engine.describe().waiting == 0)
         streams = [
             engine.submit(Request(f"{number}", "measure", inputs={"picture": np.full(3_000_000, number, np.uint8)}))
             for number in range(40)
         ]
+        for pid in hosts.pids:
+            os.kill(pid, signal.SIGCONT)
         first.result()
         values = [stream.result().value for stream in streams]
         assert values == [{"nbytes": 3_000_000, "seen": [number] * 3} for number in range(40)]
