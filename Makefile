@@ -27,6 +27,7 @@ soak: setup
 nightly: test soak demo
 	$(BIN)/omni-ipc conform --seconds 900
 	$(BIN)/omni-ipc check AsyncOutput/design/full
+	$(BIN)/omni-ipc mutants
 
 clean:
 	rm -rf $(VENV) .venv-core-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .omni_ipc

@@ -87,6 +87,15 @@ def test_what_would_be_no_fault_or_would_not_run_is_left_alone(body: str, tmp_pa
         catalogue(checkout(tmp_path, body))
 
 
+def test_a_lock_may_be_given_back_before_a_value_that_only_this_task_knows_is_returned(tmp_path: Path) -> None:
+    """Nobody could tell; but where it is still to be read, somebody may."""
+    early = "lock given back early"
+    for given in ("x", "len(x)"):
+        body = f"with self._lock:\n    x = self.x\n    return {given}\n"
+        assert early not in mutated(checkout(tmp_path / given, body))
+    assert early in mutated(checkout(tmp_path / "read", "with self._lock:\n    self.x = 1\n    return self.y\n"))
+
+
 def test_constructors_are_left_alone(tmp_path: Path) -> None:
     """Nobody else is there yet."""
     with pytest.raises(UsageError, match="No mutant"):

@@ -14,6 +14,7 @@ from omni_ipc.workflows.mutants.edits import Edit, Source, indented, span
 
 _STEP = 4  # columns of one level
 _FOR_EVER = "1e9"  # seconds: every wait takes it, and none ends by it
+_LOOKING = ("bool", "len")
 _LOCKS = ("lock", "guard", "changed", "sending", "condition")
 _WAKES = {"notify", "notify_all", "wake", "ring", "set"}
 _PUBLISHES = _WAKES | {"store", "write", "put", "send", "set_result", "set_exception", "start", "spawn"}
@@ -43,6 +44,8 @@ def lock_narrowed(source: Source, node: ast.AST) -> Iterator[Edit]:
     out, rest = node.body[0], source.lines[span(node.body[0])[1] : last]
     yield Edit("lock taken late", first, last, (*indented(source.of(out), -_STEP), *header, *rest))
     out, rest = node.body[-1], source.lines[first - 1 : node.body[-1].lineno - 1]
+    if isinstance(out, ast.Return) and not any(_may_be_shared(inner) for inner in ast.walk(out)):
+        return  # it gives what only this task knows
     yield Edit("lock given back early", first, last, (*rest, *indented(source.of(out), -_STEP)))
 
 
@@ -151,6 +154,12 @@ def _lock_of_region(node: ast.expr) -> ast.expr | None:
 
 def _is_lock(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr.strip("_").endswith(_LOCKS)
+
+
+def _may_be_shared(node: ast.AST) -> bool:
+    """An attribute of something, or a call, but for those that only look at their argument."""
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(node, ast.Attribute) or (called is not None and getattr(called, "id", "") not in _LOOKING)
 
 
 def _is_attribute(node: ast.expr) -> bool:
