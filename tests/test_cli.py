@@ -575,7 +575,7 @@ def test_without_asserts_no_function_of_a_user_holds(tmp_path: Path, mine: Path)
 def test_without_a_temporary_folder_this_machine_is_blamed(words: str, sentence: str, tmp_path: Path) -> None:
     """The system's words, and exit code 2: it is no bug of omni-ipc."""
     no_files = ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
-    with Command(*words.split(), cwd=tmp_path, under=no_files) as command:
+    with Command(*words.split(), cwd=tmp_path, under=no_files, env={"OMNI_IPC_TLC_CACHE": ""}) as command:
         ended = command.end()
     assert ended.code == 2
     assert sentence in ended.err

@@ -57,6 +57,7 @@ SAMPLE = {  # of the grid, in CI
     ("Worker.Announce", BEFORE, "SIGKILL"),
     ("Writer.Publish", AFTER, "SIGKILL"),
     ("Worker.Settle", BEFORE, "SIGKILL"),
+    ("Worker.Fail", BEFORE, "SIGKILL"),
     ("Worker.Close", BEFORE, "SIGKILL"),
 }
 GRID = [
@@ -101,12 +102,21 @@ class Life:
         """Give what did not come to its end."""
         return [each for each in self.told if each[0]]
 
+    def misfit(self, name: str) -> None:
+        """Have something computed that cannot travel, and be told so."""
+        try:
+            self.engine.submit(Request(name, "unfit")).result()
+        except OmniError as error:
+            if "cannot travel" not in str(error):
+                raise
+
     def live(self) -> None:
-        """Compute, sleep, wake and compute again."""
+        """Compute, sleep, wake, and compute again, at last what cannot travel."""
         self.serve("a", "b", "c", "d", "e")
         self.do(self.engine.sleep)
         self.do(self.engine.wake)
         self.serve("f")
+        self.do(lambda: self.misfit("g"))
 
 
 class Death:
