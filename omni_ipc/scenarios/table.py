@@ -32,6 +32,21 @@ from omni_ipc.testbed.faults import Kill
 
 _PATH = {"Worker": "worker.output", "Pump": "pump", "Dispatcher": "dispatcher", "Consumer": "consumer {output}"}
 
+_DRAINING = {
+    "Worker": "worker.output",
+    "Worker.HandOver": "worker.main",
+    "Worker.Drain": "worker.main",
+    "Pipeline": "worker.main",
+    "Device": "worker.output",
+}
+
+_DRAINING_STEPS = frozenset(
+    {
+        *(("worker.main", action) for action in ("Worker.HandOver", "Worker.Drain", "Pipeline.Free")),
+        *(("worker.output", action) for action in ("Device.Copy", "Worker.Announce", "Worker.Settle")),
+    }
+)
+
 _CLIENTS = {
     "Engine": "client {number}",
     "Dispatcher": "dispatcher",
@@ -39,7 +54,6 @@ _CLIENTS = {
     "Consumer": "client {number}",
     "Stream": "client {number}",
 }
-
 
 _ENGINE = {("dispatcher", "Dispatcher.Take"), ("dispatcher", "Dispatcher.Settle"), ("pump", "Pump.Deliver")}
 
@@ -107,19 +121,8 @@ SCENARIOS: Mapping[str, Scenario] = {
             name="drain_before_sleep",
             model="DrainBeforeSleep",
             world=drain_before_sleep.DrainBeforeSleepWorld,
-            tasks={
-                "Worker": "worker.output",
-                "Worker.HandOver": "worker.main",
-                "Worker.Drain": "worker.main",
-                "Pipeline": "worker.main",
-                "Device": "worker.output",
-            },
-            steps=frozenset(
-                {
-                    *(("worker.main", action) for action in ("Worker.HandOver", "Worker.Drain", "Pipeline.Free")),
-                    *(("worker.output", action) for action in ("Device.Copy", "Worker.Announce", "Worker.Settle")),
-                }
-            ),
+            tasks=_DRAINING,
+            steps=_DRAINING_STEPS,
         ),
         Scenario(name="device_copy", world=device_copy.DeviceCopyWorld),
         Scenario(
@@ -142,19 +145,14 @@ SCENARIOS: Mapping[str, Scenario] = {
             model="TimeoutOrder",
             world=timeout_order.TimeoutOrderWorld,
             tasks={
+                **_DRAINING,
                 "Operator": "operator {seconds}",
-                "Worker": "worker.output",
-                "Worker.HandOver": "worker.main",
-                "Worker.Drain": "worker.main",
-                "Pipeline": "worker.main",
-                "Device": "worker.output",
                 "Consumer": "consumer {output}",
             },
             steps=frozenset(
                 {
                     *((f"operator {seconds}", "Operator.Set") for seconds in timeout_order.SETTINGS_S),
-                    *(("worker.main", action) for action in ("Worker.HandOver", "Worker.Drain", "Pipeline.Free")),
-                    *(("worker.output", action) for action in ("Device.Copy", "Worker.Announce", "Worker.Settle")),
+                    *_DRAINING_STEPS,
                     *((f"consumer {output}", "Consumer.Wait") for output in timeout_order.TAKES_S),
                     *((f"consumer {output}", "Consumer.Drop") for output in timeout_order.TAKES_S),
                 }
