@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-_PREFIX = "omni-ipc-tlc-"
+_PREFIX = "omni-ipc-scratch-"
 
 
 @contextlib.contextmanager

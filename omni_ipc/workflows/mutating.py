@@ -82,19 +82,21 @@ def mutate(folder: Path, *, only: str | None, by: Sequence[Kind], jobs: int, pro
     if jobs < 1:
         raise UsageError(f"jobs must be positive, and is {jobs}. Leave it out for two attacks at a time.")
     checkout = find_checkout()
+    judged = judgements.load(checkout)
     notes = Notes(folder, digest(checkout))
     chosen = catalogue(checkout, only)
     able = [attack for attack in attacks(checkout) if attack.kind in by]
     fates = Campaign(notes, checkout, jobs=jobs).run(chosen, able, progress)
     unusable = tuple(name for name, reach in notes.reach.items() if reach.how is not How.NOTHING)
-    return summed(chosen, fates, judgements.load(checkout), unusable)
+    return summed(chosen, fates, judged, unusable)
 
 
 def summed(
     chosen: Sequence[Mutant], fates: Sequence[Fate], judged: dict[str, judgements.Judged], unusable: tuple[str, ...]
 ) -> Mutated:
     """Sum up what became of mutants."""
-    equivalent = {mutant.name for mutant in chosen if judgements.is_equivalent(mutant, judged)}
+    said = {mutant.name: judgements.judgement_of(mutant, judged) for mutant in chosen}
+    equivalent = {name for name, judgement in said.items() if judgement is not None and judgement.equivalent}
     of = dict(zip((mutant.name for mutant in chosen), fates, strict=True))
     rows = tuple(
         _row(fault, [m for m in chosen if m.edit.operator == fault], of, equivalent)
@@ -108,7 +110,7 @@ def summed(
         verdict=Verdict.BOUNDED if share >= GOAL else Verdict.VIOLATED,
         share=share,
         rows=rows,
-        survivors=tuple(_survivor(mutant, of[mutant.name], judged) for mutant in survivors),
+        survivors=tuple(_survivor(mutant, of[mutant.name], said[mutant.name]) for mutant in survivors),
         by_tests_alone=by_tests,
         unusable=unusable,
         fates=tuple(fates),
@@ -127,14 +129,12 @@ def _row(fault: str, mutants: Sequence[Mutant], fates: dict[str, Fate], equivale
     )
 
 
-def _survivor(mutant: Mutant, fate: Fate, judged: dict[str, judgements.Judged]) -> Survivor:
-    judgement = judged.get(mutant.name)
-    current = judgement is not None and judgement.digest == mutant.digest
+def _survivor(mutant: Mutant, fate: Fate, judgement: judgements.Judged | None) -> Survivor:
     return Survivor(
         mutant=mutant.name,
         digest=mutant.digest,
         diff=mutant.diff,
         tried=tuple(each.attack for each in fate.tried),
         undecided=tuple(each.attack for each in fate.tried if each.how is How.UNDECIDED),
-        judged=judgement.why if judgement is not None and current else None,
+        judged=judgement.why if judgement is not None else None,
     )

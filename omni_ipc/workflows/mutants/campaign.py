@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.scratch import scratch_folder
 from omni_ipc.errors import Inconclusive
 from omni_ipc.workflows.mutants.attacks import Attack, How, Kind
 from omni_ipc.workflows.mutants.catalogue import Mutant
@@ -46,8 +46,8 @@ class Campaign:
         Raises:
             EnvironmentMissing: coverage is not installed.
         """
-        with tempfile.TemporaryDirectory(prefix="omni-ipc-mutants-") as folder:
-            trees = _Trees(self._checkout, Path(folder))
+        with scratch_folder() as folder:
+            trees = _Trees(self._checkout, folder)
             with ThreadPoolExecutor(self._jobs, "attack", trees.make) as pool, Children() as children:
                 try:
                     new = [attack for attack in attacks if attack.name not in self._notes.reach]

@@ -41,7 +41,7 @@ def load(checkout: Path) -> dict[str, Judged]:
         raise UsageError(f"'{path}' holds no judgements: {error}. Correct it there.") from None
 
 
-def is_equivalent(mutant: Mutant, judged: dict[str, Judged]) -> bool:
-    """Whether somebody has looked at this very mutant, and found no fault."""
+def judgement_of(mutant: Mutant, judged: dict[str, Judged]) -> Judged | None:
+    """Give what was said of this very mutant, and not of an earlier one of its name."""
     judgement = judged.get(mutant.name)
-    return judgement is not None and judgement.digest == mutant.digest and judgement.equivalent
+    return judgement if judgement is not None and judgement.digest == mutant.digest else None
