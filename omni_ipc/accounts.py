@@ -1,0 +1,148 @@
+"""What a soak on real workers comes to: what went in, what came out, what was survived, what was left.
+
+Times are in seconds, sizes in bytes. The account is written while the soak runs, so that an interrupted one has it, too.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from omni_ipc.records import Verdict
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """Where it ran.
+
+    Args:
+        device: as it was asked for: "cpu", "cuda", "xpu".
+        devices: the name of each device that was used; of the processor where that is the device.
+        driver: of the devices; empty on the host.
+        versions: package -> version: omni_ipc, python, torch, numpy.
+    """
+
+    host: str
+    system: str
+    cores: int
+    memory_bytes: int
+    device: str
+    devices: tuple[str, ...]
+    driver: str
+    versions: dict[str, str]
+
+
+class Histogram(msgspec.Struct, frozen=True):
+    """Times in bins of powers of two.
+
+    Args:
+        counts: n-th bin: from 2**(n-1) to 2**n microseconds; the first one: below one microsecond.
+        total_s: of all together.
+    """
+
+    counts: tuple[int, ...] = ()
+    total_s: float = 0.0
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """One look at the processes.
+
+    Args:
+        at_s: since the soak began.
+        ended: requests that had ended by then.
+        open: requests that were open.
+        resident: process ("engine", "worker 0") -> its memory, shared memory included.
+        descriptors: process -> open file descriptors.
+        slots: of all slots for outputs, those in use.
+        shared: bytes of the shared memory that the processes own.
+    """
+
+    at_s: float
+    ended: int
+    open: int
+    resident: dict[str, int]
+    descriptors: dict[str, int]
+    slots: int
+    shared: int
+
+
+class Survived(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault that was put into the run, and how it was met.
+
+    Args:
+        fault: "kill", "stop", "memory", "descriptors".
+        target: a process.
+        told: what those who waited were told, once each.
+        recovered_s: from the fault until the next result; None if there was none.
+    """
+
+    at_s: float
+    fault: str
+    target: str
+    told: tuple[str, ...]
+    recovered_s: float | None
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that must not be.
+
+    Args:
+        kind: "outcome", "bytes", "leftover", "health", "spec", "error".
+        message: what it is, in a sentence.
+        trace: the file of a trace that shows it under control, if it could be cut down to one.
+        recordings: the folder of what the processes took down before it.
+    """
+
+    at_s: float
+    kind: str
+    message: str
+    trace: str | None = None
+    recordings: str | None = None
+
+
+class Validation(msgspec.Struct, frozen=True, kw_only=True):
+    """Recordings that were held against the spec while the soak ran."""
+
+    spec: str
+    accepted: int
+    rejected: int
+    inconclusive: int
+    steps: int
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """One soak.
+
+    Args:
+        seconds: that it ran; ``asked_s``: that it was to run.
+        interrupted: why it ended before that; empty if it did not.
+        requests: that went in.
+        outcomes: how they ended; the sum is ``requests``, or there is a finding.
+        checked_bytes: of outputs whose checksum was as expected.
+        latencies: kind of request -> from submit to its end.
+        regions: process kind and region ("engine Pump.Deliver") -> how long it took.
+        reasons: why it is no clean "holds": one sentence each.
+    """
+
+    started: str
+    seed: int
+    asked_s: float
+    seconds: float
+    interrupted: str
+    workers: int
+    machine: Machine
+    requests: int
+    outcomes: dict[str, int]
+    checked_bytes: int
+    latencies: dict[str, Histogram]
+    regions: dict[str, Histogram]
+    samples: tuple[Sample, ...]
+    faults: tuple[Survived, ...]
+    validations: tuple[Validation, ...]
+    findings: tuple[Finding, ...]
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """A finding decides; then whether anything was shown, to the end that was asked for."""
+        if self.findings:
+            return Verdict.VIOLATED
+        return Verdict.INCONCLUSIVE if self.reasons or self.interrupted or not self.requests else Verdict.ENDED_WELL
