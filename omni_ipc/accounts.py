@@ -1,6 +1,6 @@
 """What a soak on real workers comes to: what went in, what came out, what was survived, what was left.
 
-Times are in seconds, sizes in bytes. The account is written while the soak runs, so that an interrupted one has it, too.
+Times are in seconds, sizes in bytes. The account is kept while the soak runs, so that an interrupted one has it, too.
 """
 
 from __future__ import annotations
