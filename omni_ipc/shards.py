@@ -1,0 +1,204 @@
+"""Accounts of several soaks put together as one, and accounts read back from their files."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from omni_ipc.accounts import Account, Finding, Histogram, Machine, Sample, Survived, Validation
+from omni_ipc.errors import UsageError
+
+MOST_SAMPLES = 2_000
+"""In the account of several shards."""
+
+T = TypeVar("T")
+Timed = TypeVar("Timed", Finding, Survived)
+
+
+def merge(shards: Mapping[str, Account]) -> Account:
+    """Put the accounts of shards together.
+
+    Counts are added up. Times count from the start of the first shard, so it lasted from there to the end of the last
+    one. Processes are named after their shard, too: "shard 0: worker 1".
+
+    Args:
+        shards: name -> account; a single one is returned as it is.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if not shards:
+        raise UsageError(
+            "There is no account to put together: no shard came to an end. Run it again with fewer shards."
+        )
+    if len(shards) == 1:
+        return next(iter(shards.values()))
+    began = min(map(_began, shards.values()))
+    placed = [_placed(name, account, (_began(account) - began).total_seconds()) for name, account in shards.items()]
+    first = min(placed, key=_began)
+    return Account(
+        started=first.started,
+        seed=first.seed,
+        asked_s=max(account.asked_s for account in placed),
+        seconds=max(account.seconds for account in placed),
+        interrupted="; ".join(filter(None, (account.interrupted for account in placed))),
+        workers=sum(account.workers for account in placed),
+        machine=_together([account.machine for account in placed]),
+        requests=sum(account.requests for account in placed),
+        outcomes=_joined((account.outcomes for account in placed), operator.add),
+        checked_bytes=sum(account.checked_bytes for account in placed),
+        latencies=_joined((account.latencies for account in placed), _both),
+        regions=_joined((account.regions for account in placed), _both),
+        samples=_samples([account.samples for account in placed]),
+        faults=_in_order(fault for account in placed for fault in account.faults),
+        validations=_validations(validation for account in placed for validation in account.validations),
+        findings=_in_order(finding for account in placed for finding in account.findings),
+        reasons=tuple(reason for account in placed for reason in account.reasons),
+    )
+
+
+def read(path: Path) -> Account:
+    """Read an account: what a soak keeps in its folder, or what it wrote as its result.
+
+    Raises:
+        UsageError: the file cannot be read, or holds none.
+    """
+    try:
+        document = msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"Cannot read the account '{path}': {error.strerror}. Give the file of a soak.") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"The account '{path}' is not whole JSON ({error}). Restore it, or soak again.") from None
+    if isinstance(document, dict) and "command" in document:
+        document = document.get("result")
+    try:
+        account = msgspec.convert(document, Account)
+        _began(account)
+    except ValueError as error:  # msgspec's, too
+        raise UsageError(
+            f"'{path}' is no account of a soak: {error}. Give what 'omni-ipc stress soak --json FILE' wrote."
+        ) from None
+    return account
+
+
+def _began(account: Account) -> datetime:
+    return datetime.fromisoformat(account.started)
+
+
+def _placed(name: str, account: Account, later_s: float) -> Account:
+    """Tell an account in the times of all, and with the shard's name before whatever is its own."""
+
+    def own(word: str) -> str:
+        return f"{name}: {word}" if word else ""
+
+    def sample(at: Sample) -> Sample:
+        resident = {own(process): size for process, size in at.resident.items()}
+        descriptors = {own(process): count for process, count in at.descriptors.items()}
+        return msgspec.structs.replace(at, at_s=at.at_s + later_s, resident=resident, descriptors=descriptors)
+
+    return msgspec.structs.replace(
+        account,
+        seconds=account.seconds + later_s,
+        interrupted=own(account.interrupted),
+        samples=tuple(map(sample, account.samples)),
+        faults=tuple(
+            msgspec.structs.replace(fault, at_s=fault.at_s + later_s, target=own(fault.target))
+            for fault in account.faults
+        ),
+        findings=tuple(
+            msgspec.structs.replace(finding, at_s=finding.at_s + later_s, message=own(finding.message))
+            for finding in account.findings
+        ),
+        reasons=tuple(map(own, account.reasons)),
+    )
+
+
+def _both(one: Histogram, other: Histogram) -> Histogram:
+    counts = itertools.zip_longest(one.counts, other.counts, fillvalue=0)
+    return Histogram(tuple(map(sum, counts)), one.total_s + other.total_s)
+
+
+def _joined(tables: Iterable[Mapping[str, T]], add: Callable[[T, T], T]) -> dict[str, T]:
+    joined: dict[str, T] = {}
+    for table in tables:
+        for name, value in table.items():
+            joined[name] = add(joined[name], value) if name in joined else value
+    return joined
+
+
+def _together(machines: Sequence[Machine]) -> Machine:
+    """Give what there was; shards on one host shared it."""
+    hosts = {machine.host: machine for machine in machines}.values()
+    versions = _joined(({name: [of] for name, of in machine.versions.items()} for machine in machines), operator.add)
+    return Machine(
+        host=_listed(machine.host for machine in hosts),
+        system=_listed(machine.system for machine in machines),
+        cores=sum(machine.cores for machine in hosts),
+        memory_bytes=sum(machine.memory_bytes for machine in hosts),
+        device=_listed(machine.device for machine in machines),
+        devices=tuple(dict.fromkeys(device for machine in machines for device in machine.devices)),
+        driver=_listed(machine.driver for machine in machines),
+        versions={name: _listed(of) for name, of in versions.items()},
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(filter(None, names)))
+
+
+class _Look(NamedTuple):
+    """A sample among those of all shards."""
+
+    shard: int
+    sample: Sample
+    is_last: bool  # of its shard
+
+
+def _samples(shards: Sequence[Sequence[Sample]]) -> tuple[Sample, ...]:
+    """Give the sums over all shards whenever one of them was looked at, thinned out evenly if these are too many."""
+    looks = [_Look(shard, sample, sample is samples[-1]) for shard, samples in enumerate(shards) for sample in samples]
+    summed = list(_sums(sorted(looks, key=lambda look: look.sample.at_s)))
+    step = 1 + len(summed) // MOST_SAMPLES
+    return tuple(summed[::-1][::step][::-1])  # the last one stays
+
+
+def _sums(looks: Iterable[_Look]) -> Iterator[Sample]:
+    """Add up what each shard was last seen with; once it has ended, nothing is left but what it had done."""
+    seen: dict[int, _Look] = {}
+    for look in looks:
+        seen[look.shard] = look
+        living = [other.sample for other in seen.values() if not other.is_last or other is look]
+        yield Sample(
+            at_s=look.sample.at_s,
+            ended=sum(other.sample.ended for other in seen.values()),
+            open=sum(sample.open for sample in living),
+            resident=_joined((sample.resident for sample in living), operator.add),
+            descriptors=_joined((sample.descriptors for sample in living), operator.add),
+            slots=sum(sample.slots for sample in living),
+            shared=sum(sample.shared for sample in living),
+        )
+
+
+def _in_order(those: Iterable[Timed]) -> tuple[Timed, ...]:
+    return tuple(sorted(those, key=lambda each: each.at_s))
+
+
+def _validations(those: Iterable[Validation]) -> tuple[Validation, ...]:
+    """Give one a spec."""
+
+    def both(one: Validation, other: Validation) -> Validation:
+        return Validation(
+            spec=one.spec,
+            accepted=one.accepted + other.accepted,
+            rejected=one.rejected + other.rejected,
+            inconclusive=one.inconclusive + other.inconclusive,
+            steps=one.steps + other.steps,
+        )
+
+    return tuple(_joined(({each.spec: each} for each in those), both).values())
