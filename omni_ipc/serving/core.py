@@ -21,12 +21,15 @@ from omni_ipc.seam.futures import fail, resolve
 from omni_ipc.serving.dispatcher import Computing, Dispatcher, StepDispatcher
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.output_streams import OutputStreams
+from omni_ipc.serving.outputs import OutputTable
+from omni_ipc.serving.pump import ResultPump
 from omni_ipc.serving.requests import Request, admissible
 from omni_ipc.serving.results import RequestOutput
 from omni_ipc.serving.scheduler import Outputs, Scheduler
 from omni_ipc.serving.statistics import Statistics
 from omni_ipc.serving.streams import OutputStream
 from omni_ipc.serving.timeouts import OutputTimeout
+from omni_ipc.serving.worker import Worker
 
 
 class Executing(Computing, Outputs, Protocol):
@@ -40,12 +43,19 @@ class Executing(Computing, Outputs, Protocol):
 
 
 class EngineParts(msgspec.Struct, frozen=True):
-    """The classes that an engine is built of."""
+    """The classes that an engine is built of; a subclass of each may take its place.
+
+    Args:
+        table, pump, worker: of an `Engine`, which makes its executor and its workers itself.
+    """
 
     scheduler: type[Scheduler] = Scheduler
     stream: type[OutputStream] = OutputStream
     streams: type[OutputStreams] = OutputStreams
     timeout: type[OutputTimeout] = OutputTimeout
+    table: type[OutputTable] = OutputTable
+    pump: type[ResultPump] = ResultPump
+    worker: type[Worker] = Worker
 
 
 class Described(msgspec.Struct, frozen=True):

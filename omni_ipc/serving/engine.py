@@ -16,13 +16,12 @@ import msgspec
 from omni_ipc.errors import OmniError, UsageError
 from omni_ipc.seam.api import Event, Runtime
 from omni_ipc.seam.native import NativeRuntime
-from omni_ipc.serving.core import EngineCore
+from omni_ipc.serving.core import EngineCore, EngineParts
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.executor import Executor
 from omni_ipc.serving.factory import load
 from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.monitor import Monitor
-from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.spec import WorkerSpec
 from omni_ipc.serving.streams import OutputStream
@@ -52,9 +51,11 @@ class Engine(EngineCore):
         pipeline: its import path, "package.module:Class", or that with options.
         hosts: processes that outlive the engine, for engines one after another; those that died are replaced. Without,
             the engine starts its own.
+        parts: the classes that it is built of; that of the workers must be importable there.
 
     Raises:
-        UsageError: the pipeline cannot be imported, told before any process is started; or the hosts do not fit.
+        UsageError: the pipeline, or the workers' runtime, cannot be imported, told before any process is started; or
+            the hosts do not fit.
         PeerFailed: a worker could not build it.
         Timeout: a worker did not start within ``start_timeout_s``.
     """
@@ -66,11 +67,13 @@ class Engine(EngineCore):
         *,
         hosts: HostGroup | None = None,
         rt: Runtime | None = None,
+        parts: EngineParts | None = None,
     ) -> None:
-        rt = rt or NativeRuntime()
+        rt, parts = rt or NativeRuntime(), parts or EngineParts()
         self._process = os.getpid()
         spec = pipeline if isinstance(pipeline, PipelineSpec) else PipelineSpec(pipeline)
-        load(spec.path)
+        for path in (spec.path, config.worker_runtime):
+            load(path)
         with contextlib.ExitStack() as undo:
             if hosts is None:
                 hosts = undo.enter_context(HostGroup(config.workers, timeout_s=config.start_timeout_s))
@@ -80,10 +83,12 @@ class Engine(EngineCore):
                     f"give HostGroup({config.workers})."
                 )
             slots = [SlotClass(*each) for each in config.output_slots]
-            self._workers = hosts.open(rt, _worker_spec(config, spec), slab_classes=slots)
+            self._workers = hosts.open(rt, _worker_spec(config, spec, parts), slab_classes=slots)
             undo.callback(self._workers.kill)
-            executor = self._calls = Executor(rt=rt, link=self._workers, table=OutputTable(rt=rt), config=config)
-            super().__init__(rt=rt, executor=executor, config=config)
+            executor = self._calls = Executor(
+                rt=rt, link=self._workers, table=parts.table(rt=rt), config=config, pump=parts.pump
+            )
+            super().__init__(rt=rt, executor=executor, config=config, parts=parts)
             self._monitor = Monitor(rt=rt, look=executor.look, every_s=config.poll_s)
             self._monitor.start()
             self._processes = undo.pop_all()
@@ -164,10 +169,13 @@ class Engine(EngineCore):
             )
 
 
-def _worker_spec(config: EngineConfig, pipeline: PipelineSpec) -> WorkerSpec:
+def _worker_spec(config: EngineConfig, pipeline: PipelineSpec, parts: EngineParts) -> WorkerSpec:
     return WorkerSpec(
+        worker=f"{parts.worker.__module__}:{parts.worker.__qualname__}",
         pipeline=pipeline.path,
         pipeline_options=pipeline.options,
         device=config.device,
+        runtime=config.worker_runtime,
+        runtime_options=config.worker_runtime_options,
         drain_timeout_s=config.drain_timeout_s,
     )

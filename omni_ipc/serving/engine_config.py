@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from omni_ipc.errors import UsageError
 from omni_ipc.serving.config import ServingConfig
+from omni_ipc.serving.spec import NATIVE
 from omni_ipc.transport.geometry import DEFAULT_CLASSES, Geometry, SlotClass
 
 
@@ -19,6 +24,8 @@ class EngineConfig(ServingConfig, frozen=True, kw_only=True):
             for 64 MiB of each size; what finds no slot within a second goes through the lane, which takes longer. A
             slot costs memory from its first use on.
         start_timeout_s: how long a worker may take to start, and to build its pipeline.
+        worker_runtime: what makes each worker's `Runtime`, by its import path: one that records, or measures.
+        worker_runtime_options: that it is called with; and with the worker's ``rank``, if it has a parameter for it.
     """
 
     workers: int = 1
@@ -27,6 +34,8 @@ class EngineConfig(ServingConfig, frozen=True, kw_only=True):
     max_waiting: int = 1024
     output_slots: tuple[tuple[int, int], ...] = DEFAULT_CLASSES
     start_timeout_s: float = 60.0
+    worker_runtime: str = NATIVE
+    worker_runtime_options: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()

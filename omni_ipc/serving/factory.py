@@ -60,8 +60,10 @@ def make(path: str, options: Mapping[str, Any], offers: Mapping[str, Any]) -> An
 
 
 def make_runtime(spec: WorkerSpec, descriptors: Sequence[int]) -> Runtime:
-    """Make the worker's runtime, with the connection that came with the spec, if one did."""
-    offers = {"connection": socket.socket(fileno=descriptors[0])} if descriptors else {}
+    """Make the worker's runtime, which may want its rank, and the connection that came with the spec, if one did."""
+    offers: dict[str, Any] = {"rank": spec.rank}
+    if descriptors:
+        offers["connection"] = socket.socket(fileno=descriptors[0])
     runtime: Runtime = make(spec.runtime, spec.runtime_options, offers)
     return runtime
 

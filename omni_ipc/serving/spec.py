@@ -10,6 +10,8 @@ from omni_ipc.transport import wire
 
 MESSAGE_BYTES = 65_536
 
+NATIVE = "omni_ipc.seam.native:NativeRuntime"
+
 SEND_TIMEOUT_S = 60.0
 """How long either side waits for room on a lane: a reader that takes nothing for so long is stuck."""
 
@@ -32,7 +34,8 @@ class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
         worker: a subclass of `Worker`.
         pipeline: called with ``pipeline_options``, and what `pipeline.py` says it is offered; gives a `Pipeline`.
         device: "cpu", "cuda", "cuda:1", "xpu"; or the import path of another `Device`, that is made without arguments.
-        runtime: called with ``runtime_options``, and with ``connection=`` a socket if the opener gave one.
+        runtime: called with ``runtime_options``, and with ``connection=`` a socket if the opener gave one; and with
+            ``rank=`` if it has a parameter for it.
         rank: which of the engine's workers it is; rank 0 announces the outputs.
         ranks: how many there are.
         drain_timeout_s: how long what frees device memory waits for outputs that are being copied.
@@ -42,7 +45,7 @@ class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
     pipeline_options: dict[str, Any] = {}
     device: str = "cpu"
     worker: str = "omni_ipc.serving.worker:Worker"
-    runtime: str = "omni_ipc.seam.native:NativeRuntime"
+    runtime: str = NATIVE
     runtime_options: dict[str, Any] = {}
     rank: int = 0
     ranks: int = 1
