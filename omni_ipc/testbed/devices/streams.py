@@ -121,13 +121,14 @@ class SimulatedEvent(Controlled):
 
 
 class _Next(Operation):
-    """The next command of a stream."""
+    """The next command of a stream: the region that a real stream, held back by a conductor, opens for it."""
 
     __slots__ = ("_stream",)
 
     def __init__(self, stream: Stream) -> None:
-        super().__init__("stream.step", stream, stream.step, stream.is_ready)
+        super().__init__("Stream.Step", stream, stream.step, stream.is_ready)
         self._stream = stream
 
     def fields(self) -> dict[str, Field]:
-        return {"does": self._stream.next()}
+        does, _, what = self._stream.next().partition(" ")
+        return {"does": does, "what": what}
