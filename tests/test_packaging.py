@@ -18,7 +18,7 @@ from tests.support.commands import ROOT, Command
 
 EVERYTHING_ELSE = (
     *("testbed", "scenarios", "conformance", "report", "workflows", "pytest_plugin"),
-    *("cli", "__main__.py", "explanations.py", "interrupts.py", "values.py", "violations.py"),
+    *("cli", "__main__.py", "explanations.py", "interrupts.py", "machines", "values.py", "violations.py"),
 )
 """What stands on the product."""
 

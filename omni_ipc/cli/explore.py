@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from omni_ipc.cli.ending import working
-from omni_ipc.cli.options import Defect, Json, named, replay_command
+from omni_ipc.cli.options import Defect, Json, On, named, replay_command
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Trace
 from omni_ipc.report.output import Output, complain
@@ -40,6 +40,7 @@ def explore(
     seconds: Annotated[float | None, typer.Option(help="Time to spend at most.")] = None,
     seed: Annotated[int, typer.Option(help="Of what is left to chance.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes that explore together.")] = 1,
+    on: On = None,
     instrument: Annotated[
         list[str] | None,
         typer.Option(
@@ -96,6 +97,7 @@ def explore(
             timers=timers,
             instrument=instrument or (),
             jobs=jobs,
+            on=on,
             resume=resume,
             first=() if fresh else saved.for_scenario(scenario, defect=defect, memory=memory),
             progress=lambda now: show_progress(pace(now), now.schedules, runs or expected(now)),

@@ -14,6 +14,13 @@ from omni_ipc.records import Trace
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON, too; - is stdout.")]
 Defect = Annotated[str | None, typer.Option(help="A field defect to put back; without it, it is the reference.")]
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A *.trace.json file.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MACHINES",
+        help="Where processes run: local:2 (two on this machine), ray://HOST:PORT, or ray (of which it is a node).",
+    ),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="Take 50 seconds, and not minutes.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Where to draw it: *.png or *.svg.")]
 

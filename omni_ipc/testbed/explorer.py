@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
+from omni_ipc.machines import Machines
 from omni_ipc.records import MemoryOrder, Report, Trace
 from omni_ipc.testbed.again import happens_again
 from omni_ipc.testbed.faults.kernel import Fault
@@ -37,6 +38,7 @@ def explore(
     instrument: Collection[str] = (),
     first: Sequence[Trace] = (),
     jobs: int = 1,
+    on: Machines | None = None,
     resume: Path | None = None,
     found_as: Sequence[str | None] = (),
     progress: Callable[[Progress], None] | None = None,
@@ -68,6 +70,8 @@ def explore(
         first: failures of the scenario that were found earlier (see `saved`): if one still happens, that is the answer.
         jobs: processes that explore together. The scenario must be found by its name in a module, and its file must not
             explore when it is imported.
+        on: machines that the jobs run on; then by default as many as there are places. They find the scenario as this
+            process does.
         resume: folder to save the exploration in, and to go on from if there is one of the same scenario and options;
             ``runs`` count from its beginning, ``seconds`` from now.
         found_as: how other processes find the scenario, if not by its name: see `explore_in_jobs`.
@@ -92,12 +96,12 @@ def explore(
         faults=tuple(map(str, given)),
         timers=timers,
         instrument=several("instrument", instrument),
-        jobs=jobs,
-    ).check()
+        jobs=len(on) if on is not None and jobs == 1 else jobs,
+    ).check(None if on is None else len(on))
     if (again := happens_again(scenario, first, transparent=transparent, max_steps=max_steps)) is not None:
         return again
-    if jobs > 1:
-        return explore_in_jobs(found_as or (name_of(scenario),), options, resume=resume, progress=progress)
+    if jobs > 1 or on is not None:
+        return explore_in_jobs(found_as or (name_of(scenario),), options, on=on, resume=resume, progress=progress)
     return conduct(scenario, options, faults=given, resume=resume, progress=progress)[1]
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.machines.named import MOST_A_CORE
 from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed.budget import Budget, Subject
 from omni_ipc.testbed.faults.kernel import Fault
@@ -17,8 +18,6 @@ from omni_ipc.testbed.runner import Runner, Scenario
 from omni_ipc.testbed.strategies import STRATEGIES, Strategy, share_of
 
 T = TypeVar("T")
-
-_MOST_JOBS_A_CORE = 8
 
 
 def several(option: str, given: Collection[T]) -> tuple[T, ...]:
@@ -51,8 +50,11 @@ class Options(msgspec.Struct, frozen=True):
     job: int = 0
     jobs: int = 1  # processes that explore together, of which this is one
 
-    def check(self) -> Options:
+    def check(self, places: int | None = None) -> Options:
         """Return the same.
+
+        Args:
+            places: for jobs, if these run on other machines.
 
         Raises:
             UsageError: a budget is not positive.
@@ -62,7 +64,9 @@ class Options(msgspec.Struct, frozen=True):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise UsageError(f"{name} must be positive, and is {value}. Leave it out for no limit.")
-        if self.jobs > (most := _MOST_JOBS_A_CORE * (os.cpu_count() or 1)):
+        if places is not None and self.jobs > places:
+            raise UsageError(f"jobs is {self.jobs:,}, and the machines have places for {places}. Give fewer.")
+        if places is None and self.jobs > (most := MOST_A_CORE * (os.cpu_count() or 1)):
             raise UsageError(f"jobs is {self.jobs:,}, and this machine can make use of {most} at most. Give fewer.")
         for kind, name, known in (
             ("strategy", self.strategy, STRATEGIES),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from omni_ipc import scenarios
 from omni_ipc.errors import UsageError
+from omni_ipc.machines import find
 from omni_ipc.records import MemoryOrder, Report, Trace
 from omni_ipc.report.text import counted
 from omni_ipc.scenarios import Scenario
@@ -30,35 +32,50 @@ def explore_scenario(
     instrument: Sequence[str] = (),
     first: Sequence[Trace] = (),
     jobs: int = 1,
+    on: str | None = None,
     resume: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Explore a scenario of the table, or ``path/to/file.py:function``.
 
+    Args:
+        on: machines, by name; see `machines.find`. They see a file at the same path.
+
     Raises:
-        UsageError: the name, the defect, the strategy, the memory order, a fault or a budget is wrong.
+        UsageError: the name, the defect, the strategy, the memory order, a fault, a budget or the machines are wrong.
     """
+    if on is not None and resume is not None:
+        raise UsageError("--resume is for this machine, as each job saves where it runs. Leave out --resume, or --on.")
     function, transparent = resolve(name, defect)
-    return explore(
-        function,
-        name=name,
-        defect=defect,
-        strategy=strategy,
-        runs=runs,
-        seconds=seconds,
-        seed=seed,
-        memory=memory,
-        faults=faults,
-        timers=timers,
-        instrument=instrument,
-        first=first,
-        jobs=jobs,
-        resume=resume,
-        found_as=(f"{__name__}:{resolve.__name__}", name, defect),
-        transparent=transparent,
-        declared=":" not in name,  # a world's tasks share the watched table, and notes that only its judge reads
-        progress=progress,
-    )
+    with contextlib.ExitStack() as until_explored:
+        machines = None if on is None else until_explored.enter_context(contextlib.closing(find(on)))
+        return explore(
+            function,
+            name=name,
+            defect=defect,
+            strategy=strategy,
+            runs=runs,
+            seconds=seconds,
+            seed=seed,
+            memory=memory,
+            faults=faults,
+            timers=timers,
+            instrument=instrument,
+            first=first,
+            jobs=jobs,
+            on=machines,
+            resume=resume,
+            found_as=(f"{__name__}:{resolve.__name__}", _anywhere(name), defect),
+            transparent=transparent,
+            declared=":" not in name,  # a world's tasks share the watched table, and notes that only its judge reads
+            progress=progress,
+        )
+
+
+def _anywhere(name: str) -> str:
+    """Name a scenario so that it is found from another folder."""
+    file, colon, function = name.rpartition(":")
+    return f"{Path(file).resolve()}{colon}{function}" if Path(file).is_file() else name
 
 
 def resolve(name: str, defect: str | None) -> tuple[Function, tuple[str, ...]]:

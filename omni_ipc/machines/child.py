@@ -1,0 +1,47 @@
+"""A program's side: an order comes on standard input, lines of JSON go to standard output.
+
+What else it prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from typing import Any
+
+import msgspec
+
+from omni_ipc.interrupts import as_ctrl_c
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Mouth:
+    """Says a line at a time to whoever started this process; from then on nothing else reaches them."""
+
+    def __init__(self) -> None:
+        self._out = os.fdopen(os.dup(1), "wb", buffering=0)
+        os.dup2(2, 1)
+
+    def say(self, what: Any) -> None:
+        try:
+            self._out.write(msgspec.json.encode(what) + b"\n")
+        except BrokenPipeError:  # the starter was killed, and nobody is left to hear
+            os._exit(1)
+
+
+def end_with_starter() -> None:
+    """Have the kernel kill this process once the thread that started it has ended."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def answer_stop() -> None:
+    """Take it as Ctrl-C to be asked to end; in the main thread."""
+    signal.signal(signal.SIGTERM, as_ctrl_c)
+
+
+def read_order() -> bytes:
+    """Read what is to be done."""
+    return sys.stdin.buffer.read()
