@@ -5,6 +5,8 @@ Times are in seconds, sizes in bytes. The account is kept while the soak runs, s
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import msgspec
 
 from omni_ipc.records import Verdict
@@ -40,6 +42,11 @@ class Histogram(msgspec.Struct, frozen=True):
 
     counts: tuple[int, ...] = ()
     total_s: float = 0.0
+
+    def __add__(self, other: Histogram) -> Histogram:
+        """Count both together."""
+        counts = tuple(map(sum, zip_longest(self.counts, other.counts, fillvalue=0)))
+        return Histogram(counts, self.total_s + other.total_s)
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
