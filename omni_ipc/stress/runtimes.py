@@ -1,0 +1,44 @@
+"""Which runtimes the processes of a round run on: perturbed and measured ones, or plain ones."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from omni_ipc.seam.api import Runtime
+from omni_ipc.seam.native import NativeRuntime
+from omni_ipc.stress.perturbed import PerturbedRuntime, Perturbation
+from omni_ipc.stress.settings import SoakConfig
+
+
+class Runtimes(NamedTuple):
+    """Of one round.
+
+    Args:
+        engine: of the process that asks.
+        workers: settings of an `EngineConfig`, which say that of the workers.
+    """
+
+    engine: Runtime
+    workers: dict[str, Any]
+
+
+def folder_of(config: SoakConfig, number: int) -> Path:
+    """Say where the processes of a round leave what they measure and take down."""
+    return Path(config.folder).absolute() / "rounds" / str(number)
+
+
+@contextlib.contextmanager
+def runtimes(config: SoakConfig, number: int, *, record: bool) -> Iterator[Runtimes]:
+    """Make those of a round; what they measured is written at the end."""
+    if not (config.perturb or record):
+        yield Runtimes(NativeRuntime(), {})
+        return
+    quiet = {} if config.perturb else {"share": 0.0, "slow": 0.0}
+    perturbation = Perturbation(
+        folder=str(folder_of(config, number)), seed=config.seed + number, record=record, **quiet
+    )
+    with contextlib.closing(PerturbedRuntime(perturbation)) as engine:
+        yield Runtimes(engine, perturbation.of_workers())
