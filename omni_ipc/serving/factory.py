@@ -68,9 +68,11 @@ def make_runtime(spec: WorkerSpec, descriptors: Sequence[int]) -> Runtime:
     return runtime
 
 
-def make_device(spec: WorkerSpec) -> Device:
+def make_device(rt: Runtime, spec: WorkerSpec) -> Device:
     """Open the device: one of ours by its name, another one by its import path."""
-    device: Device = make(spec.device, {}, {}) if "." in spec.device else open_device(spec.device)
+    if "." not in spec.device:
+        return open_device(spec.device)
+    device: Device = make(spec.device, spec.device_options, {"rt": rt})
     return device
 
 
@@ -86,7 +88,7 @@ def make_worker(rt: Runtime, spec: WorkerSpec, segments: Sequence[Segment], devi
     bell = open_doorbell(rt=rt, buffer=engine_bell.view)
     slab = Slab(rt=rt, buffer=large.view, name=SLAB, prepare=_preparing(large, device))
     device.land_in(slab)
-    offers = {"rt": rt, "device": device.name, "rank": spec.rank, "ranks": spec.ranks}
+    offers = {"rt": rt, "device": device.name, "opened": device, "rank": spec.rank, "ranks": spec.ranks}
     worker: Worker = load(spec.worker)(
         rt=rt,
         requests=PortReceiver(port, Command),

@@ -83,7 +83,7 @@ def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory
             memory.enter_context(Segment.attach(fd, name=name)) for name, fd in zip(SEGMENTS, descriptors, strict=False)
         ]
         rt = make_runtime(spec, descriptors[len(SEGMENTS) :])
-        device = make_device(spec)  # first: without it no pipeline can be built
+        device = make_device(rt, spec)  # first: without it no pipeline can be built
         memory.callback(device.unpin)
         worker = make_worker(rt, spec, segments, device)
         _answer(control, Opened())

@@ -2,7 +2,7 @@
 
 A pipeline is made in the worker's process, by a class or function that is named by its import path. It is called with
 the options that the engine was given, and with what it has a parameter for among `rt` (the runtime), `device` (torch's
-name of it), `rank` and `ranks`. It needs `forward` alone:
+name of it), `opened` (the `Device` itself), `rank` and `ranks`. It needs `forward` alone:
 
     forward(batch)          one output a request, on the device; it may still be computed on return
     step(batch)             step execution: some of the work of each request

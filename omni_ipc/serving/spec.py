@@ -33,7 +33,8 @@ class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         worker: a subclass of `Worker`.
         pipeline: called with ``pipeline_options``, and what `pipeline.py` says it is offered; gives a `Pipeline`.
-        device: "cpu", "cuda", "cuda:1", "xpu"; or the import path of another `Device`, that is made without arguments.
+        device: "cpu", "cuda", "cuda:1", "xpu"; or the import path of another `Device`, called with ``device_options``,
+            and with ``rt=`` if it has a parameter for it.
         runtime: called with ``runtime_options``, and with ``connection=`` a socket if the opener gave one; and with
             ``rank=`` if it has a parameter for it.
         rank: which of the engine's workers it is; rank 0 announces the outputs.
@@ -44,6 +45,7 @@ class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
     pipeline: str
     pipeline_options: dict[str, Any] = {}
     device: str = "cpu"
+    device_options: dict[str, Any] = {}
     worker: str = "omni_ipc.serving.worker:Worker"
     runtime: str = NATIVE
     runtime_options: dict[str, Any] = {}

@@ -1,0 +1,39 @@
+"""Which of the conducted devices it is."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+from omni_ipc.device.api import open_device
+from omni_ipc.errors import EnvironmentMissing
+from omni_ipc.seam.api import Runtime
+from omni_ipc.stress.devices.pipeline import Streams
+
+
+def open_streams(rt: Runtime, kind: str = "cpu") -> Streams:
+    """Open a device whose streams take each of their steps as a region "Stream.Step".
+
+    CUDA's streams are held back by the device itself. Where it cannot, and elsewhere, tasks do their work, in turn.
+
+    Args:
+        kind: as for `open_device`.
+
+    Raises:
+        UnknownName: there is no such kind of device.
+        EnvironmentMissing: torch, or that device, is missing here.
+    """
+    name = open_device(kind).name
+    from omni_ipc.stress.devices.threaded import ThreadedStreams
+
+    if not name.startswith("cuda:"):
+        return ThreadedStreams(rt, name)
+    from omni_ipc.stress.devices.gates import DriverGate, require_gates
+    from omni_ipc.stress.devices.held import HeldCuda
+
+    try:
+        driver = require_gates(rt, name)
+    except EnvironmentMissing as error:
+        warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+        return ThreadedStreams(rt, name)
+    return HeldCuda(rt, int(name.partition(":")[2]), functools.partial(DriverGate, driver))
