@@ -1,0 +1,148 @@
+"""The saboteur: a task that puts one fault after the other into the processes of a soak, and sees how each is met."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import NamedTuple
+
+from omni_ipc.accounts import Survived
+from omni_ipc.errors import UnknownName
+from omni_ipc.stress.faults import FAULTS, Target
+from omni_ipc.stress.ledger import Latest
+
+ENGINE = "engine"
+"""Of the processes, the one with engine and clients; the others are workers."""
+
+_HELD_S = (0.2, 2.0)
+_PATIENCE_S = 60.0  # for the next result behind a fault
+_LOOK_S = 0.02
+_MOST_TOLD = 20
+_SPARED = frozenset({("memory", ENGINE)})  # whoever checks the outputs needs memory, too
+
+
+class Blow(NamedTuple):
+    """A fault that is to be put in, by lot."""
+
+    fault: str
+    target: str
+    held_s: float
+
+
+class Saboteur:
+    """Puts in faults until it is left; a context manager, behind which no process is stopped or limited.
+
+    Args:
+        kinds: of `FAULTS`.
+        every_s: from the moment at which a fault was met to the next one, about.
+        processes: tells name -> id of those that live; asked anew for each fault.
+        latest: tells the latest result.
+        since_s: the beginning of the soak, on the monotonic clock.
+
+    Raises:
+        UnknownName: there is no such fault.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        kinds: Sequence[str],
+        every_s: float,
+        processes: Callable[[], Mapping[str, int]],
+        latest: Callable[[], Latest],
+        since_s: float,
+    ) -> None:
+        for kind in kinds:
+            if kind not in FAULTS:
+                raise UnknownName("fault", kind, FAULTS)
+        self._lot = random.Random(f"{seed} saboteur")
+        self._kinds = tuple(kinds)
+        self._every_s = every_s
+        self._processes = processes
+        self._latest = latest
+        self._since_s = since_s
+        self._over = threading.Event()
+        self._told: dict[str, None] = {}  # since the last fault
+        self._blows: list[tuple[float, Blow]] = []
+        self._survived: list[Survived] = []
+        self._failed: dict[str, None] = {}
+        self._thread = threading.Thread(target=self._run, name="saboteur", daemon=True)
+
+    def __enter__(self) -> Saboteur:
+        if self._kinds:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        if self._kinds:
+            self._thread.join()
+
+    @property
+    def blows(self) -> tuple[tuple[float, Blow], ...]:
+        """The faults that were begun, or tried, each with the time before that on the monotonic clock."""
+        return tuple(self._blows)
+
+    @property
+    def survived(self) -> tuple[Survived, ...]:
+        """The faults so far, and how each was met."""
+        return tuple(self._survived)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Why faults could not be put in, a sentence each."""
+        return tuple(self._failed)
+
+    def told(self, what: str) -> None:
+        """Take note of what somebody who waited was told in place of a result; any thread may."""
+        if len(self._told) < _MOST_TOLD:
+            self._told.setdefault(what)
+
+    def strike(self, blow: Blow, pid: int) -> Survived | None:
+        """Put a fault in, and wait for the next result; None if the process had ended before."""
+        begun_s = time.monotonic()
+        self._blows.append((begun_s, blow))
+        self._told.clear()
+        try:
+            with Target(pid) as target, FAULTS[blow.fault](target):
+                self._over.wait(blow.held_s)
+        except (ProcessLookupError, FileNotFoundError):
+            return None
+        except OSError as error:
+            self._failed.setdefault(f"The fault '{blow.fault}' could not be put into {blow.target}: {error.strerror}.")
+            return None
+        recovered_s = self._await_result(begun_s)
+        return Survived(
+            at_s=begun_s - self._since_s,
+            fault=blow.fault,
+            target=blow.target,
+            told=tuple(self._told),
+            recovered_s=recovered_s,
+        )
+
+    def _run(self) -> None:
+        while not self._over.wait(self._every_s * self._lot.uniform(0.5, 1.5)):
+            processes = self._processes()
+            blow = self._draw(processes)
+            if blow is not None and (survived := self.strike(blow, processes[blow.target])) is not None:
+                self._survived.append(survived)
+
+    def _draw(self, processes: Mapping[str, int]) -> Blow | None:
+        """Choose a fault, and then whom it hits."""
+        fault = self._lot.choice(self._kinds)
+        names = [name for name in sorted(processes) if (fault, name) not in _SPARED]
+        return Blow(fault, self._lot.choice(names), self._lot.uniform(*_HELD_S)) if names else None
+
+    def _await_result(self, begun_s: float) -> float | None:
+        """Wait for the result of a request that was submitted behind the fault; tells when it came."""
+        patience = time.monotonic() + _PATIENCE_S
+        while (latest := self._latest()).submitted_s <= begun_s:
+            if time.monotonic() > patience or self._over.wait(_LOOK_S):
+                return None
+        return latest.ended_s - begun_s
