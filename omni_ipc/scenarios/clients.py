@@ -71,7 +71,8 @@ class ClientWorld(abc.ABC):
         Raises:
             OutputsLost: a client did not get what it was promised, or something of it was left behind.
         """
-        asyncio.run(self._serve())
+        with asyncio.Runner(loop_factory=getattr(self._rt, "event_loop", None)) as runner:
+            runner.run(self._serve())
         self._engine.shutdown()
         self._link.join()
         endings = tuple(sorted(self._endings.items()))

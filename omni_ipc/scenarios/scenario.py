@@ -35,6 +35,20 @@ class WorldClass(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Staged:
+    """What a worker process computes with, in place of what the world itself has; classes by import path.
+
+    Args:
+        device: gets the name of the one that was asked for as its option "kind"; that one itself unless given.
+        tells_device: the pipeline gets it as its option "device".
+    """
+
+    pipeline: str = "omni_ipc.scenarios.pipelines:TensorPipeline"
+    tells_device: bool = True
+    device: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Scenario:
     """One entry of the table.
 
@@ -47,6 +61,7 @@ class Scenario:
         faults: what may go wrong where the model says so.
         agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
             "kill(worker)", "time"; or the name of a task of which every step is that action.
+        staged: what a worker process computes with.
     """
 
     name: str
@@ -57,6 +72,7 @@ class Scenario:
     transparent: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     agents: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    staged: Staged = Staged()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transparent", (*self.transparent, END))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +14,8 @@ import msgspec
 from omni_ipc.errors import EnvironmentMissing, Inconclusive, OmniError
 from omni_ipc.records import Failure, FailureKind, Step
 from omni_ipc.scenarios import Launch, OutputsLost, Parts, Scenario
+from omni_ipc.scenarios.scenario import Staged
+from omni_ipc.scenarios.world import CONFIG
 from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.conducted import ConductedRuntime
 from omni_ipc.serving.host import WorkerHost
@@ -42,20 +46,30 @@ def run_on_threads(scenario: Scenario, parts: Parts, steps: Sequence[Step]) -> R
 
 
 def run_on_processes(
-    scenario: Scenario, parts: Parts, steps: Sequence[Step], *, device: str, host: WorkerHost
+    scenario: Scenario,
+    parts: Parts,
+    steps: Sequence[Step],
+    *,
+    device: str,
+    host: WorkerHost,
+    vocabulary: Vocabulary | None = None,
 ) -> RealRun:
     """Run a scenario with its worker in the process of ``host``, computing torch tensors on a device.
+
+    Args:
+        vocabulary: the (task, action) pairs that are steps; those of the scenario's model unless given.
 
     Raises:
         EnvironmentMissing: torch, or the device, is missing.
     """
     require_torch()  # here too, before any clock runs: the pump builds tensors
+    spoken = scenario.steps if vocabulary is None else vocabulary
 
     def run(rt: ConductedRuntime, conductor: Conductor) -> object:
-        launch = _launch_on(host, device, conductor, scenario.steps)
+        launch = _launch_on(host, device, conductor, scenario.staged, spoken)
         return scenario.world(rt, parts, launch).run()
 
-    return _conduct(run, steps, scenario.steps)
+    return _conduct(run, steps, spoken)
 
 
 def require_torch() -> None:
@@ -93,10 +107,10 @@ def _conduct(
     schedule = [step for step in steps if (step.task, step.action) in vocabulary]
     with Conductor(schedule, patience_s=PATIENCE_S) as conductor:
         with _runtime(conductor, vocabulary) as rt:
-            start = rt.now()
+            start = time.monotonic()
             main = rt.spawn(run, rt, conductor, name="main")
-            main.join(LONGEST_RUN_S)
-            seconds = rt.now() - start
+            threading.Thread.join(main, LONGEST_RUN_S)  # by the clock on the wall, whatever the runtime's says
+            seconds = time.monotonic() - start
         if main.is_alive():
             raise Inconclusive(
                 f"The run did not end within {LONGEST_RUN_S:g} s: a task waits without a bound. "
@@ -124,17 +138,18 @@ def _judge(errors: Sequence[tuple[str, BaseException]]) -> Failure | None:
     return None
 
 
-def _launch_on(host: WorkerHost, device: str, conductor: Conductor, vocabulary: Vocabulary) -> Launch:
+def _launch_on(host: WorkerHost, device: str, conductor: Conductor, staged: Staged, vocabulary: Vocabulary) -> Launch:
     """Make a launch that opens the parts' worker on a host, conducted as the engine's own tasks are."""
 
     def launch(rt: Runtime, parts: Parts) -> WorkerLink:
         spec = WorkerSpec(
             worker=f"{parts.worker.__module__}:{parts.worker.__qualname__}",
-            pipeline="omni_ipc.scenarios.pipelines:TensorPipeline",
-            pipeline_options={"device": device},
-            device=device,
+            pipeline=staged.pipeline,
+            pipeline_options={"device": device} if staged.tells_device else {},
+            device=staged.device or device,
             runtime="omni_ipc.seam.conducted:ConductedRuntime",
             runtime_options={"vocabulary": sorted(vocabulary)},
+            drain_timeout_s=CONFIG.drain_timeout_s,
         )
         return host.open(rt, spec, connection=conductor.connect())
 

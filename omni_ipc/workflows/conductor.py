@@ -1,23 +1,30 @@
 """The conductor: holds one schedule for the tasks of several real processes, and lets each step go in its turn.
 
 Each process connects through a `ConductedRuntime`. A step goes once the one before it is over. A step of the vocabulary
-that is not the next one waits; steps outside the vocabulary are never asked about. When the schedule is over, or its
-next step does not come within the conductor's patience, everybody is set free: a conducted run always ends.
+that is not the next one waits; steps outside the vocabulary are never asked about. When the schedule is over, when its
+task has ended or stands before another step than the next one, or when that does not come within the conductor's
+patience, everybody is set free: a conducted run always ends.
+
+Regions ("Pump.Deliver") are what a schedule is about. What a task does between them ("loop.run", "future.cancel") only
+helps: it is put in order where the schedule has it, and passes where it has not; and the schedule passes over it where
+the task has gone past it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import selectors
 import socket
 import threading
+import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
 import msgspec
 
 from omni_ipc.records import Step
-from omni_ipc.seam.conducted import Arrive, Done, Free, Go
+from omni_ipc.seam.turns import Arrive, Done, Free, Go, Left, Said, Withdrawn
 
 
 class Conducted(msgspec.Struct, frozen=True):
@@ -26,11 +33,12 @@ class Conducted(msgspec.Struct, frozen=True):
     followed: int  # steps that were taken in their turn
     of: int
     refusal: str | None = None  # why the next step could not be taken
+    passed: int = 0  # steps between regions that were not needed
 
     @property
     def whole(self) -> bool:
-        """Whether every step was taken in its turn."""
-        return self.followed == self.of
+        """Whether every step was taken in its turn, or not needed."""
+        return self.followed + self.passed == self.of
 
 
 class Conductor:
@@ -38,9 +46,9 @@ class Conductor:
 
     Args:
         steps: the schedule; a step matches a task that arrives with the same action, and the same values in the
-            fields that both have.
+            fields that both have; one that has expired, a task that waits with a limit.
         patience_s: how long the next step may take to come, or to end, before the schedule is given up; counted from
-            the first arrival, so that processes may take their time to start.
+            the first arrival, so that processes may take their time to start, and anew from each step.
     """
 
     def __init__(self, steps: Sequence[Step], *, patience_s: float) -> None:
@@ -52,9 +60,12 @@ class Conductor:
         self._unregistered: list[socket.socket] = []
         self._waiting: list[tuple[Arrive, socket.socket]] = []
         self._going: tuple[int, socket.socket] | None = None
-        self._followed = 0
+        self._at = 0  # the next step
+        self._passed = 0
+        self._time = 0.0
+        self._seen: dict[str, socket.socket | None] = {}  # task -> whence it has come; None once it has ended
         self._refusal: str | None = None
-        self._begun = False
+        self._deadline = math.inf  # of the next step, once any task has come
         self._free = False
         self._stopped = False
         self._thread = threading.Thread(target=self._conduct, name="conductor", daemon=True)
@@ -86,7 +97,7 @@ class Conductor:
 
     def outcome(self) -> Conducted:
         """Tell how far the schedule was followed until now."""
-        return Conducted(self._followed, len(self._steps), self._refusal)
+        return Conducted(self._at - self._passed, len(self._steps), self._refusal, self._passed)
 
     def _conduct(self) -> None:
         while True:
@@ -94,17 +105,20 @@ class Conductor:
             for key, _ in ready:
                 hear: Callable[[], None] = key.data
                 hear()
-            if not ready:
-                if self._stopped:
-                    return
-                self._give_up()
+            if not ready and self._stopped:
+                return
             self._let_next_go()
+            if time.monotonic() >= self._deadline and not self._free:
+                self._give_up()
 
     def _limit(self) -> float | None:
         """Seconds to wait for news; once stopped, only what was said already is heard."""
         if self._stopped:
             return 0
-        return self._patience_s if self._begun and not self._free else None
+        return None if self._free or self._deadline == math.inf else max(0.0, self._deadline - time.monotonic())
+
+    def _be_patient(self) -> None:
+        self._deadline = time.monotonic() + self._patience_s
 
     def _hear_bell(self) -> None:
         self._bell.recv(64)
@@ -114,45 +128,78 @@ class Conductor:
             if self._free:
                 _tell(connection, Free())
 
-    def _hear(self, connection: socket.socket, message: Arrive | Done | None) -> None:
+    def _hear(self, connection: socket.socket, message: Said | None) -> None:
         match message:
             case Arrive():
-                self._begun = True
-                self._waiting.append((message, connection))
+                if not self._seen:
+                    self._be_patient()
+                self._seen[message.task] = connection
+                self._receive(message, connection)
             case Done(ticket=ticket) if self._going == (ticket, connection):
                 self._going = None
-                self._followed += 1
+                self._at += 1
+                self._be_patient()
+            case Withdrawn(ticket=ticket):
+                self._waiting = [each for each in self._waiting if (each[0].ticket, each[1]) != (ticket, connection)]
+            case Left(task=task):
+                self._seen[task] = None
             case None:  # the process has left, or died
                 self._selector.unregister(connection)
                 connection.close()
                 self._waiting = [arrival for arrival in self._waiting if arrival[1] is not connection]
+                self._seen = {task: None if on is connection else on for task, on in self._seen.items()}
+                if self._going is not None and self._going[1] is connection:
+                    self._refuse("did not end: its process has")
 
-    def _let_next_go(self) -> None:
-        if self._free or self._going is not None:
+    def _receive(self, arrival: Arrive, connection: socket.socket) -> None:
+        """Let a task wait for its turn, unless the schedule does not have what it does between regions."""
+        if self._free:
             return
-        if self._followed == len(self._steps):
-            self._set_free()
-            return
-        step = self._steps[self._followed]
-        for arrival, connection in self._waiting:
-            if arrival.task == step.task and step.fits(arrival.action, arrival.fields):
-                self._waiting.remove((arrival, connection))
-                self._going = (arrival.ticket, connection)
+        if not arrival.timed and not _is_region(arrival.action):
+            due = next((step for step in self._steps[self._at :] if step.task == arrival.task), None)
+            if due is None or not _matches(due, arrival):
                 _tell(connection, Go(arrival.ticket))
                 return
+        self._waiting.append((arrival, connection))
+
+    def _let_next_go(self) -> None:
+        while not self._free and self._going is None:
+            if self._at == len(self._steps):
+                self._set_free()
+                return
+            step = self._steps[self._at]
+            standing = [each for each in self._waiting if each[0].task == step.task]
+            fitting = next((each for each in standing if _matches(step, each[0])), None)
+            if fitting is not None:
+                self._let_go(step, *fitting)
+                return
+            elsewhere = next((arrival for arrival, _ in standing if not arrival.timed), None)
+            if elsewhere is None and self._seen.get(step.task, self._bell) is not None:
+                return  # it may yet come
+            if _is_region(step.action):
+                self._refuse("did not come: " + (_place(elsewhere) if elsewhere else f"{step.task} has ended"))
+                return
+            self._at += 1
+            self._passed += 1
+
+    def _let_go(self, step: Step, arrival: Arrive, connection: socket.socket) -> None:
+        self._be_patient()
+        self._waiting.remove((arrival, connection))
+        self._going = (arrival.ticket, connection)
+        self._time = max(self._time, step.time or 0.0)
+        _tell(connection, Go(arrival.ticket, self._time))
 
     def _give_up(self) -> None:
-        step = self._steps[self._followed]
         what = "did not end" if self._going is not None else "did not come"
-        others = "; ".join(f"{a.task} stands before {a.action} at {a.where}" for a, _ in self._waiting)
-        self._refusal = (
-            f"step {self._followed + 1} of {len(self._steps)}, {step}, {what} within {self._patience_s:g} s"
-            f" ({others or 'nobody waits for a turn'})"
-        )
+        others = "; ".join(_place(arrival) for arrival, _ in self._waiting)
+        self._refuse(f"{what} within {self._patience_s:g} s ({others or 'nobody waits for a turn'})")
+
+    def _refuse(self, why: str) -> None:
+        self._refusal = f"step {self._at + 1} of {len(self._steps)}, {self._steps[self._at]}, {why}"
         self._set_free()
 
     def _set_free(self) -> None:
-        self._free = True
+        self._free, self._going = True, None
         self._waiting.clear()
         for key in list(self._selector.get_map().values()):
             if isinstance(key.data, _Listener):
@@ -162,7 +209,7 @@ class Conductor:
 class _Listener:
     """Reads the messages of one connection, a line each."""
 
-    def __init__(self, connection: socket.socket, hear: Callable[[socket.socket, Arrive | Done | None], None]) -> None:
+    def __init__(self, connection: socket.socket, hear: Callable[[socket.socket, Said | None], None]) -> None:
         self.connection = connection
         self._hear = hear
         self._rest = b""
@@ -179,7 +226,20 @@ class _Listener:
             self._hear(self.connection, None)
 
 
-_DECODER = msgspec.json.Decoder(Arrive | Done)
+_DECODER = msgspec.json.Decoder(Said)
+
+
+def _is_region(action: str) -> bool:
+    return "A" <= action[0] <= "Z"
+
+
+def _matches(step: Step, arrival: Arrive) -> bool:
+    return step.expired == arrival.timed and step.fits(arrival.action, arrival.fields)
+
+
+def _place(arrival: Arrive) -> str:
+    stands = "waits in" if arrival.timed else "stands before"
+    return f"{arrival.task} {stands} {arrival.action} at {arrival.where}"
 
 
 def _tell(connection: socket.socket, message: Go | Free) -> None:

@@ -1,0 +1,78 @@
+"""From the steps of a trace to those of a worker process: what real tasks can be put in order by.
+
+A trace of the explorer has every step of a world in one runtime. Of these, a schedule for real tasks keeps the regions,
+the uses of objects that a conducted runtime makes, and the moments at which a wait's time is up. It lacks how lanes and
+queues are waited for, which is a matter of time; and it gets the steps of the worker, where the world has a stand-in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from omni_ipc.records import Origin, Step, Trace
+from omni_ipc.scenarios import Scenario
+
+_WAYS = ("Bell.", "Port.", "Reader.", "Writer.")
+"""Regions of a lane; how many there are depends on the lane."""
+
+_USES = frozenset({"condition.wake", "event.is_set", "event.set", "future.cancel", "loop.call_soon_threadsafe"})
+_LIMITED = frozenset({"condition.wake", "future.exception", "future.result", "loop.select"})
+
+
+def schedule_of(trace: Trace, scenario: Scenario) -> list[Step]:
+    """Give the steps that tasks of real processes are to take, in their order."""
+    if trace.origin is Origin.MODEL:
+        return [step for step in trace.steps if (step.task, step.action) in scenario.steps]
+    return [*_with_worker(_kept(trace.steps, scenario), scenario)]
+
+
+def _kept(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
+    """Keep what can be put in order; what time had passed by the steps that were left out, it has by the next one."""
+    passed = 0.0
+    for step in steps:
+        passed = max(passed, step.time or 0.0)
+        if (kept := _staged(step, scenario)) is not None:
+            yield msgspec.structs.replace(kept, time=passed or None)
+
+
+def _staged(step: Step, scenario: Scenario) -> Step | None:
+    task = re.sub(r"^(worker\.output) .*", r"\1", step.task)  # a stand-in has a task for each output
+    match step.action:
+        case region if "A" <= region[0] <= "Z":
+            of_lane = region.startswith(_WAYS) and (step.task, region) not in scenario.steps
+            return None if of_lane else Step(task, region, step.fields)
+        case limited if step.expired and limited in _LIMITED:
+            return Step(task, limited, expired=True)
+        case "sleep" if not task.startswith("worker."):
+            return Step(task, "sleep", expired=True)
+        case "loop.run":
+            callback = re.sub(r"^Task-\d+ ", "", str(step.fields["callback"]))
+            return Step(task, "loop.run", {"callback": callback})
+        case use if use in _USES:
+            return Step(task, use)
+    return None
+
+
+def _with_worker(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
+    """Have the worker say what the pump takes from it, just before it does, unless it has said so."""
+    said: Counter[tuple[str, object]] = Counter()
+    for step in steps:
+        for kind, (says, takes) in _SAID.items():
+            what = (kind, step.fields.get(kind))
+            if step.action == says.action:
+                said[what] += 1
+            elif step.action == takes and said[what]:
+                said[what] -= 1
+            elif step.action == takes and says.action not in scenario.transparent:
+                yield msgspec.structs.replace(says, fields={kind: step.fields[kind]})
+        yield step
+
+
+_SAID = {
+    "rpc": (Step("worker.main", "Worker.Reply"), "Pump.Reply"),
+    "output": (Step("worker.output", "Worker.Announce"), "Pump.Unpack"),
+}
