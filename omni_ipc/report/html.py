@@ -5,19 +5,18 @@ The page is whole without its script, which adds the arrows, the pane with a ste
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import msgspec
 
 from omni_ipc.explanations import Explanation
 from omni_ipc.records import MemoryOrder, Origin, Step, Trace, write_atomically
 from omni_ipc.report.graph import wait_for_graph
 from omni_ipc.report.rows import Gap, Row, is_region, rows_of
+from omni_ipc.report.templates import template
 
 _GOLDEN_ANGLE = 137.5  # between the hues of neighbouring lanes
 _FIRST_HUE = 215.0
@@ -33,7 +32,7 @@ def page(explanation: Explanation, *, command: str | None) -> str:
     shown = dict.fromkeys(trace.steps[index].task for index in explanation.matters)
     tasks = list(dict.fromkeys([*shown, *(step.task for step in trace.steps)]))
     steps = _steps(explanation, tasks)
-    return _template().render(
+    return template("page.html.j2").render(
         trace=trace,
         badge=trace.failure.kind.value if trace.failure else trace.claim or "ended well",
         tone="" if trace.failure or trace.claim else "calm",
@@ -61,15 +60,6 @@ def write_page(explanation: Explanation, path: Path, *, command: str | None) -> 
         UsageError: it cannot be written.
     """
     return write_atomically(path, page(explanation, command=command).encode("utf-8", "replace"))
-
-
-@functools.cache
-def _template() -> jinja2.Template:
-    loader = jinja2.PackageLoader("omni_ipc.report", "page")
-    environment = jinja2.Environment(
-        loader=loader, autoescape=jinja2.select_autoescape(("j2",)), undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    return environment.get_template("page.html.j2")
 
 
 def _facts(trace: Trace) -> Iterator[str]:

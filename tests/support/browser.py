@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,23 @@ class Browser:
         )
         assert ended.returncode == 0, ended.stderr
         return ended.stdout
+
+
+def what_it_loads(page: str) -> list[str]:
+    """Name what a page would load from elsewhere, by its elements, styles or script."""
+    parser = _Links()
+    parser.feed(page)
+    return parser.found + re.findall(r"@import|url\((?!#)|fetch\(|XMLHttpRequest|WebSocket|import\(", page)
+
+
+class _Links(HTMLParser):
+    """Collects the elements and attributes that load something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [f"{tag} {name}" for name, _ in attrs if name in ("src", "href", "srcset", "data", "action")]
+        if tag in ("link", "iframe", "object", "img"):
+            self.found.append(tag)

@@ -1,0 +1,1 @@
+"""What a soak came to, for people: as sentences, as a page, and while it runs."""

@@ -1,0 +1,67 @@
+"""Faults that a soak survived: in sum, and the last ones in full."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from omni_ipc.accounts import Survived
+from omni_ipc.report.quantities import duration
+from omni_ipc.report.soak.story import of_counts
+
+MOST_LISTED = 200
+_MOST_TOLD = 4
+
+
+class Kind(NamedTuple):
+    """All faults of one kind."""
+
+    letter: str
+    fault: str
+    many: int
+    half: str  # of them recovered within that
+    slowest: str
+    silent: int  # without any result after them
+    told: str
+
+
+def by_kind(faults: Sequence[Survived]) -> Iterator[Kind]:
+    """Sum faults up, those that were most often put in first."""
+    for kind, many in Counter(fault.fault for fault in faults).most_common():
+        those = [fault for fault in faults if fault.fault == kind]
+        times = sorted(fault.recovered_s for fault in those if fault.recovered_s is not None)
+        yield Kind(
+            letter=letter(kind),
+            fault=kind,
+            many=many,
+            half=duration(times[(len(times) - 1) // 2]) if times else "",
+            slowest=duration(times[-1]) if times else "",
+            silent=many - len(times),
+            told=_told(fault.told for fault in those),
+        )
+
+
+def listed(faults: Sequence[Survived]) -> Iterator[tuple[str, ...]]:
+    """Give the last faults: when, what, to whom, when the next result came, who was told what."""
+    for fault in faults[-MOST_LISTED:]:
+        recovered = "never" if fault.recovered_s is None else duration(fault.recovered_s)
+        yield duration(fault.at_s), fault.fault, fault.target, recovered, _told([fault.told])
+
+
+def letter(kind: str) -> str:
+    """Give the letter that stands for a kind of fault in pictures."""
+    return kind[:1].upper()
+
+
+def told(fault: Survived) -> str:
+    """Tell a fault in one line."""
+    after = "no result after it" if fault.recovered_s is None else f"next result after {duration(fault.recovered_s)}"
+    return f"{duration(fault.at_s)}: {fault.fault} {fault.target}, {after}"
+
+
+def _told(those: Iterable[Sequence[str]]) -> str:
+    counts = Counter(word for words in those for word in words).most_common()
+    kept = of_counts(dict(counts[:_MOST_TOLD])) or "nobody"
+    others = sum(count for _, count in counts[_MOST_TOLD:])
+    return f"{kept}, {others:,} others" if others else kept

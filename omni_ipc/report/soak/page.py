@@ -1,0 +1,177 @@
+"""A soak as one page, also one of several shards; it needs nothing beside itself, and no network.
+
+The page is whole without its script, which adds the values under the pointer, and the switch of its ground.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from omni_ipc.accounts import Account, Finding, Histogram, Machine
+from omni_ipc.records import write_atomically
+from omni_ipc.report.quantities import duration, size
+from omni_ipc.report.soak.chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Point, draw
+from omni_ipc.report.soak.faults import by_kind, listed
+from omni_ipc.report.soak.histogram import bars, filled, span, summary
+from omni_ipc.report.soak.series import charts, marks
+from omni_ipc.report.soak.story import rate, sentences
+from omni_ipc.report.templates import template
+from omni_ipc.report.text import counted
+from omni_ipc.shards import merge
+
+
+def page(shards: Mapping[str, Account]) -> str:
+    """Write the page of a soak.
+
+    Args:
+        shards: name -> account; of a soak on one machine: one.
+
+    Raises:
+        UsageError: there is none.
+    """
+    whole = merge(shards)
+    pictures = charts(whole)
+    return template("soak.html.j2").render(
+        verdict=whole.verdict.value,
+        tone={0: "calm", 1: ""}.get(whole.verdict.exit_code, "unsure"),
+        facts=list(_facts(shards, whole)),
+        story=list(sentences(whole)),
+        findings=[_finding(finding) for finding in whole.findings],
+        charts=[_picture(chart, whole) for chart in pictures],
+        plot={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
+        lasted_s=whole.seconds,
+        data=[[_readings(chart, series.points) for series in chart.series] for chart in pictures],
+        times=[
+            ("Latencies, from submit to the end", "kind", _histograms(whole.latencies)),
+            ("Regions", "process and region", _histograms(whole.regions)),
+        ],
+        fault_kinds=list(by_kind(whole.faults)),
+        faults=list(listed(whole.faults)),
+        fault_count=len(whole.faults),
+        balance=list(_balance(shards, whole)),
+        shards=[_shard(name, account) for name, account in shards.items()] if len(shards) > 1 else [],
+        machine=list(_machine(whole.machine)),
+    )
+
+
+def write_page(shards: Mapping[str, Account], path: Path) -> Path:
+    """Write the page of a soak to a file.
+
+    Raises:
+        UsageError: it cannot be written; or there is no account.
+    """
+    return write_atomically(path, page(shards).encode("utf-8", "replace"))
+
+
+def _facts(shards: Mapping[str, Account], whole: Account) -> Iterator[str]:
+    yield whole.started
+    yield duration(whole.seconds)
+    if len(shards) > 1:
+        yield counted(len(shards), "shard")
+    yield counted(whole.workers, "worker")
+    yield f"on {whole.machine.device}"
+    yield f"seed {whole.seed}" if len(shards) == 1 else f"seeds from {whole.seed}"
+    yield rate(whole)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    commands = []
+    if finding.trace:
+        commands = [shlex.join(["omni-ipc", "replay", finding.trace]), shlex.join(["omni-ipc", "show", finding.trace])]
+    return {
+        "at": duration(finding.at_s),
+        "kind": finding.kind,
+        "message": finding.message,
+        "commands": commands,
+        "recordings": finding.recordings,
+    }
+
+
+def _picture(chart: Chart, whole: Account) -> dict[str, Any]:
+    last = [
+        next((point for point in reversed(series.points) if point.value is not None), None) for series in chart.series
+    ]
+    return {
+        "title": chart.title,
+        "svg": draw(chart, marks(whole), whole.seconds),
+        "legend": [
+            (series.name, _reading(chart, point) if point else "none")
+            for series, point in zip(chart.series, last, strict=True)
+        ],
+    }
+
+
+def _readings(chart: Chart, points: Sequence[Point]) -> list[tuple[float, str]]:
+    return [(round(point.at_s, 3), _reading(chart, point)) for point in points]
+
+
+def _reading(chart: Chart, point: Point) -> str:
+    if point.value is None:
+        return "none"
+    reach = (chart.said(point.lowest), chart.said(point.highest))
+    return chart.said(point.value) if reach[0] == reach[1] else f"{reach[0]} … {reach[1]}"
+
+
+def _histograms(named: Mapping[str, Histogram]) -> dict[str, Any]:
+    """Give rows of a table, what took longest in all first, and the times that its pictures reach over."""
+    places = filled(named.values())
+    ordered = sorted(named.items(), key=lambda each: -each[1].total_s)
+    rows = [
+        {
+            "name": name,
+            "many": f"{figures.many:,}",
+            "times": [duration(seconds) for seconds in figures[1:]],
+            "bars": bars(histogram, places),
+        }
+        for name, histogram in ordered
+        if (figures := summary(histogram)) is not None
+    ]
+    return {"rows": rows, "reach": f"{span(places[0])} … {span(places[-1])}" if places else ""}
+
+
+def _balance(shards: Mapping[str, Account], whole: Account) -> Iterator[tuple[str, str, str, str]]:
+    """Say what there was at the start, at most, and at the end; nothing if nobody looked."""
+    looked = [account.samples for account in shards.values() if account.samples]
+    if not looked:
+        return
+    for what, said, of in _HELD:
+        first, last = sum(of(samples[0]) for samples in looked), sum(of(samples[-1]) for samples in looked)
+        yield what, said(first), said(max(map(of, whole.samples))), said(last)
+
+
+_HELD = (
+    ("processes", str, lambda at: len(at.resident)),
+    ("memory of the processes", size, lambda at: sum(at.resident.values())),
+    ("shared memory", size, lambda at: at.shared),
+    ("slots in use", str, lambda at: at.slots),
+    ("open descriptors", str, lambda at: sum(at.descriptors.values())),
+    ("open requests", str, lambda at: at.open),
+)
+
+
+def _shard(name: str, account: Account) -> tuple[str, ...]:
+    return (
+        name,
+        account.machine.host,
+        str(account.seed),
+        duration(account.seconds),
+        f"{account.requests:,}",
+        rate(account),
+        f"{len(account.faults):,}",
+        f"{len(account.findings):,}",
+        account.verdict.value,
+    )
+
+
+def _machine(machine: Machine) -> Iterator[tuple[str, str]]:
+    yield "host", machine.host
+    yield "system", machine.system
+    yield "cores", f"{machine.cores:,}"
+    yield "memory", size(machine.memory_bytes)
+    yield "device", ", ".join(machine.devices) or machine.device
+    if machine.driver:
+        yield "driver", machine.driver
+    yield from machine.versions.items()

@@ -1,0 +1,69 @@
+"""A soak in sentences: what went in and came out, what was survived, what was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from omni_ipc.accounts import Account, Survived, Validation
+from omni_ipc.report.quantities import duration, figure, size
+from omni_ipc.report.text import counted
+
+
+def sentences(account: Account) -> Iterator[str]:
+    """Tell an account, the worst first."""
+    if account.findings:
+        first = account.findings[0]
+        found = counted(len(account.findings), "finding")
+        yield f"{found}; the first one, after {duration(first.at_s)}: {first.message}"
+    if account.interrupted:
+        yield f"It ended after {duration(account.seconds)} of {duration(account.asked_s)}: {account.interrupted}."
+    yield from account.reasons
+    yield _requests(account)
+    yield f"{size(account.checked_bytes)} of outputs were checked by checksum."
+    if account.faults:
+        yield _faults(account.faults)
+    yield from map(_validation, account.validations)
+
+
+def rate(account: Account) -> str:
+    """Say how many requests ended in a second."""
+    ended = sum(account.outcomes.values())
+    return f"{figure(ended / account.seconds)}/s" if account.seconds > 0 else "none yet"
+
+
+def in_counts(words: Iterable[str]) -> str:
+    """Write "3 kill, 1 stop"."""
+    return of_counts(Counter(words))
+
+
+def of_counts(counts: Mapping[str, int]) -> str:
+    """Write counts, the largest first."""
+    ordered = sorted(counts.items(), key=lambda named: -named[1])
+    return ", ".join(f"{count:,} {word}" for word, count in ordered)
+
+
+def _requests(account: Account) -> str:
+    ended = sum(account.outcomes.values())
+    told = f": {of_counts(account.outcomes)}" if ended else ""
+    if ended == account.requests:
+        return f"{counted(ended, 'request')} went in, and as many outcomes came out, one each{told}."
+    return f"{counted(account.requests, 'request')} went in, but {counted(ended, 'outcome')} came out{told}."
+
+
+def _faults(faults: Sequence[Survived]) -> str:
+    recoveries = [fault.recovered_s for fault in faults if fault.recovered_s is not None]
+    told = f"{counted(len(faults), 'fault')}: {in_counts(fault.fault for fault in faults)}"
+    if not recoveries:
+        return f"{told}; no result came after any of them."
+    slowest = f"the next result came after {duration(max(recoveries))} at most"
+    silent = len(faults) - len(recoveries)
+    return f"{told}; {slowest}{f'; after {silent:,} of them none came' if silent else ''}."
+
+
+def _validation(validation: Validation) -> str:
+    recordings = validation.accepted + validation.rejected + validation.inconclusive
+    named = {"accepted": validation.accepted, "rejected": validation.rejected, "inconclusive": validation.inconclusive}
+    answers = of_counts({answer: count for answer, count in named.items() if count}) or "none"
+    steps = counted(validation.steps, "step")
+    return f"{counted(recordings, 'recording')}, {steps} of {validation.spec}: {answers}."

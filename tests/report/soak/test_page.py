@@ -1,0 +1,138 @@
+"""The page of a soak: whole in itself, the same as the account, and alive in a real browser."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from omni_ipc.accounts import Account, Histogram
+from omni_ipc.errors import UsageError
+from omni_ipc.report.soak.page import page, write_page
+from tests.support.accounts import LOST, PLAIN, account, sample
+from tests.support.browser import Browser, what_it_loads
+
+HOSTILE = "</script><script>document.title = 'taken'</script><img src=x onerror=alert(1)>"
+LATER = account(started="2026-01-01T12:00:30+00:00", seed=8, workers=3, findings=(LOST,))
+SHARDS = {"shard 0": PLAIN, "shard 1": LATER}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
+    return Browser(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.mark.parametrize("shards", [{"soak": PLAIN}, SHARDS], ids=["one", "shards"])
+def test_a_page_needs_nothing_beside_itself(shards: dict[str, Account]) -> None:
+    """It loads no file and no address: one file may be sent to a colleague."""
+    assert what_it_loads(page(shards)) == []
+
+
+def test_a_page_tells_what_the_account_says() -> None:
+    """Sentences, pictures, times, faults, what was left, the machine; also where no script runs."""
+    text = page({"soak": PLAIN})
+    assert text.count('<svg class="chart"') == 4
+    assert text.count('<g class="mark">') == 4  # the fault, in each of them
+    for told in (
+        "ended well",
+        "100 requests went in",
+        "5 GiB of outputs",
+        "engine Pump.Deliver",
+        "seed 7",
+        "1 worker<",
+    ):
+        assert told in text, told
+    assert "<tr><td>slots in use</td><td>0</td><td>4</td><td>0</td></tr>" in text
+    assert '<tr><td class="soft">torch</td><td>2.5.1</td></tr>' in text
+    assert re.search(r"</b> kill</td><td>1</td><td>1.5 s</td><td>1.5 s</td><td></td><td>2 PeerDied</td>", text)
+    assert 'id="findings"' not in text
+    assert 'id="shards"' not in text
+
+
+def test_times_are_listed_by_what_took_longest_in_all() -> None:
+    """And what never happened is left out."""
+    regions = {"quick": Histogram((9,), 0.1), "never": Histogram(), "slow": Histogram((0, 1), 5.0)}
+    text = page({"soak": account(regions=regions)})
+    assert text.index("<td>slow</td>") < text.index("<td>quick</td>")
+    assert "never" not in text
+
+
+def test_a_page_of_shards_has_each_of_them() -> None:
+    """Their seeds and verdicts, and all of them together."""
+    text = page(SHARDS)
+    assert "200 requests went in" in text
+    assert re.search(r"<td>shard 1</td><td>alpha</td><td>8</td><td>1 min</td><td>100</td>.*<td>violated</td>", text)
+    assert re.search("2 shards<.*4 workers<.*seeds from 7<", text)
+    assert "shard 1: worker 0" in text
+
+
+def test_a_finding_is_told_with_the_command_that_shows_it() -> None:
+    """A trace is replayed, and looked at; recordings are named."""
+    finding = msgspec.structs.replace(LOST, trace="my soak/lost.trace.json", recordings="my soak/recordings")
+    text = page({"soak": account(findings=(finding,))})
+    assert "omni-ipc replay &#39;my soak/lost.trace.json&#39;" in text
+    assert "my soak/recordings" in text
+    assert '<span class="badge ">violated</span>' in text
+
+
+def test_a_soak_that_was_interrupted_at_once_has_a_page() -> None:
+    """With nothing but the reason, and no picture of nothing."""
+    empty = account(
+        requests=0, outcomes={}, latencies={}, regions={}, samples=(), faults=(), validations=(), interrupted="Ctrl-C"
+    )
+    text = page({"soak": msgspec.structs.replace(empty, seconds=0.0)})
+    assert "It ended after 0 s of 1 min: Ctrl-C." in text
+    assert '<span class="badge unsure">inconclusive</span>' in text
+    assert "there is nothing to draw" in text
+    assert "<svg" not in text
+
+
+def test_without_an_account_there_is_no_page(tmp_path: Path) -> None:
+    """Nor an empty file in its place."""
+    with pytest.raises(UsageError, match="no account"):
+        write_page({}, tmp_path / "soak.html")
+    assert not list(tmp_path.iterdir())
+
+
+def hostile() -> Account:
+    """An account in which every name and every message would be more than that."""
+    (fault,) = PLAIN.faults
+    return account(
+        findings=(msgspec.structs.replace(LOST, message=HOSTILE, kind=HOSTILE, trace=HOSTILE, recordings=HOSTILE),),
+        faults=(msgspec.structs.replace(fault, fault=HOSTILE, target=HOSTILE, told=(HOSTILE,)),),
+        latencies={HOSTILE: Histogram((1,), 1.0)},
+        outcomes={HOSTILE: 100},
+        machine=msgspec.structs.replace(PLAIN.machine, host=HOSTILE, versions={HOSTILE: HOSTILE}),
+        samples=tuple(msgspec.structs.replace(sample(at_s), resident={HOSTILE: 5}) for at_s in (0.0, 9.0)),
+        reasons=(HOSTILE,),
+        interrupted=HOSTILE,
+    )
+
+
+def test_a_page_is_alive_in_a_browser(browser: Browser, tmp_path: Path) -> None:
+    """A link to a moment shows the values there in every picture, and a line; nothing went wrong in the script."""
+    path = write_page({"soak": PLAIN}, tmp_path / "soak.html")
+    seen, there = browser.dump(path), browser.dump(path, "#at-30")
+    assert seen.count('visibility="hidden"') == there.count('visibility="visible"') == 4
+    assert there.count("at 0:00:30") == 4
+    slots = re.compile(r"slots <b>([^<]+)</b>")
+    assert slots.findall(seen) == ["0"]
+    assert slots.findall(there) == ["4"]
+
+
+def test_what_others_wrote_does_not_run_in_a_browser(browser: Browser, tmp_path: Path) -> None:
+    """Neither in the page nor in what its script makes of it."""
+    seen = browser.dump(write_page({HOSTILE: hostile(), "b": hostile()}, tmp_path / "hostile.html"), "#at-5")
+    assert "<title>soak: violated</title>" in seen
+    assert "<img" not in seen
+    assert 'data-ready="4"' in seen
+
+
+@pytest.mark.parametrize("size", [(1400, 900), (420, 800)], ids=["wide", "narrow"])
+def test_a_page_is_drawn(browser: Browser, tmp_path: Path, size: tuple[int, int]) -> None:
+    """In a wide window and in a narrow one: a picture of that size, of more than one colour."""
+    picture = browser.draw(write_page(SHARDS, tmp_path / "soak.html"), tmp_path / "page.png", size).read_bytes()
+    assert (int.from_bytes(picture[16:20]), int.from_bytes(picture[20:24])) == size
+    assert len(picture) > 10_000

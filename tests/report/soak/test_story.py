@@ -1,0 +1,79 @@
+"""The sentences of an account: they say what it says, the worst first."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from omni_ipc.accounts import Account, Survived
+from omni_ipc.report.soak.faults import MOST_LISTED, by_kind, listed
+from omni_ipc.report.soak.story import rate, sentences
+from tests.support.accounts import LOST, PLAIN, account
+
+FAULT = PLAIN.faults[0]
+SILENT = msgspec.structs.replace(FAULT, fault="stop", recovered_s=None)
+
+
+def story(given: Account) -> list[str]:
+    return list(sentences(given))
+
+
+def test_a_plain_account_is_told_in_four_sentences() -> None:
+    """What went in and came out, what was checked, what was survived, what the spec said."""
+    assert story(PLAIN) == [
+        "100 requests went in, and as many outcomes came out, one each: 90 result, 10 aborted.",
+        "5 GiB of outputs were checked by checksum.",
+        "1 fault: 1 kill; the next result came after 1.5 s at most.",
+        "4 recordings, 900 steps of AsyncOutput: 3 accepted, 1 inconclusive.",
+    ]
+
+
+def test_the_worst_is_told_first() -> None:
+    """A finding, then why it ended, then what keeps it from a clean verdict."""
+    told = story(account(findings=(LOST, LOST), interrupted="Ctrl-C", reasons=("no worker was killed",)))
+    assert told[:3] == [
+        "2 findings; the first one, after 40 s: Request r17 has no outcome.",
+        "It ended after 1 min of 1 min: Ctrl-C.",
+        "no worker was killed",
+    ]
+
+
+def test_a_request_without_an_outcome_is_seen() -> None:
+    """In and out are never said to be equal if they are not."""
+    assert story(account(requests=101))[0].startswith("101 requests went in, but 100 outcomes came out: 90 result")
+    assert story(account(requests=0, outcomes={}))[0].startswith("0 requests went in, and as many")
+
+
+@pytest.mark.parametrize(
+    ("faults", "end"),
+    [
+        ((FAULT, SILENT), "the next result came after 1.5 s at most; after 1 of them none came."),
+        ((SILENT,), "no result came after any of them."),
+    ],
+)
+def test_a_fault_that_nothing_came_after_is_not_passed_over(faults: tuple[Survived, ...], end: str) -> None:
+    """The slowest recovery is not the slowest if one never ended."""
+    assert any(sentence.endswith(end) for sentence in story(account(faults=faults)))
+
+
+def test_faults_are_summed_up_by_kind() -> None:
+    """The most frequent first; who was told what, the most frequent first."""
+    told = msgspec.structs.replace(FAULT, told=("PeerDied", *(f"odd {number}" for number in range(9))), recovered_s=0.5)
+    kill, stop = by_kind((FAULT, SILENT, told))
+    assert (kill.fault, kill.letter, kill.many, kill.silent) == ("kill", "K", 2, 0)
+    assert (kill.half, kill.slowest) == ("500 ms", "1.5 s")
+    assert kill.told == "3 PeerDied, 1 odd 0, 1 odd 1, 1 odd 2, 6 others"
+    assert (stop.half, stop.slowest, stop.silent) == ("", "", 1)
+
+
+def test_the_last_faults_are_listed() -> None:
+    """As many as somebody may read."""
+    rows = list(listed([*(FAULT,) * MOST_LISTED, SILENT]))
+    assert len(rows) == MOST_LISTED
+    assert rows[-1] == ("20 s", "stop", "worker 0", "never", "2 PeerDied")
+
+
+def test_a_rate_needs_time() -> None:
+    """An account of the first moment has none."""
+    assert rate(PLAIN) == "1.65/s"
+    assert rate(account(seconds=0.0)) == "none yet"
