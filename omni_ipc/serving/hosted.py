@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import gc
 import os
 import signal
 import socket
@@ -73,6 +74,7 @@ def _serve(control: socket.socket, data: bytes, descriptors: Sequence[int]) -> N
     """Run one worker, and say how it went once its memory is given back."""
     with contextlib.ExitStack() as memory:
         answer = _run(control, data, descriptors, memory)
+        gc.collect()  # the parts of a worker refer to each other, and to its memory, which else stays for as long
     _answer(control, answer)
 
 
@@ -88,7 +90,8 @@ def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory
         worker = make_worker(rt, spec, segments, device)
         _answer(control, Opened())
         ending = rt.future()
-        rt.spawn(_run_into, ending, worker, name="worker.main")
+        main_loop = rt.spawn(_run_into, ending, worker, name="worker.main")
+        main_loop.join()  # not its result: the thread would hold the worker for a moment yet
         ending.result()
         if (close := getattr(rt, "close", None)) is not None:
             close()

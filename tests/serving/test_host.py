@@ -57,6 +57,17 @@ def test_one_process_runs_workers_one_after_another(host: WorkerHost) -> None:
     assert host.death() is None
 
 
+def test_a_process_between_two_workers_holds_none_of_their_memory(host: WorkerHost) -> None:
+    """Once a worker has ended, its process maps no segment: the parts of a worker refer to each other, and to it."""
+    worker = host.open(RT, CHOOSY)
+    executor = executor_over(worker)
+    execute(executor, "x")
+    assert "memfd:omni_ipc" in Path(f"/proc/{host.pid}/maps").read_text()
+    executor.shutdown()
+    worker.join()
+    assert "memfd:omni_ipc" not in Path(f"/proc/{host.pid}/maps").read_text()
+
+
 def test_each_misfortune_reaches_its_own_caller_and_the_worker_goes_on(host: WorkerHost) -> None:
     """A forward that raises, an output that cannot travel, too few outputs: an error each; the next batch works."""
     worker = host.open(RT, CHOOSY)
