@@ -19,7 +19,7 @@ from typing import Any
 _PR_SET_PDEATHSIG = 1
 
 
-def start_leashed(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
+def start_leashed(command: Sequence[str], *, pass_fds: Sequence[int] = (), **options: Any) -> subprocess.Popen[str]:
     """Start a command as `subprocess.Popen` does; it is killed when the calling thread ends.
 
     Raises:
@@ -30,7 +30,7 @@ def start_leashed(command: Sequence[str], **options: Any) -> subprocess.Popen[st
         try:
             process: subprocess.Popen[str] = subprocess.Popen(
                 [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(tells), *command],
-                pass_fds=[tells],
+                pass_fds=[tells, *pass_fds],
                 **options,
             )
         finally:

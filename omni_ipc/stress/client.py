@@ -39,6 +39,7 @@ class Clients:
 
     Attributes:
         over: set once nobody asks any more: it was told to, or the engine refuses.
+        withdrawn: requests that may have been admitted with others, and given up at once, as one of those was refused.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Clients:
         self._circumstances = circumstances
         self._telling = telling
         self.over = asyncio.Event()
+        self.withdrawn = 0
         self._ways: dict[Way, Callable[[Ask, OutputStream, Moment], Awaitable[None]]] = {
             Way.AWAIT: self._await,
             Way.ITERATE: self._iterate,
@@ -80,11 +82,7 @@ class Clients:
         """Ask for one thing, or for several, and see it through."""
         asks = [ask] if ask.way is not Way.LEAVE else [ask, *(self._load.draw() for _ in range(_TOGETHER - 1))]
         async with self._budget.spent(sum(each.nbytes for each in asks)):
-            try:
-                await (self._see_through(ask) if len(asks) == 1 else self._leave(asks))
-            except Full:
-                self._ledger.add("refused")
-                await asyncio.sleep(_REST_S)
+            await (self._see_through(ask) if len(asks) == 1 else self._leave(asks))
 
     async def doze(self, least_s: float, most_s: float) -> None:
         """Let the workers sleep now and then; one that is in the middle of something may refuse to."""
@@ -100,10 +98,8 @@ class Clients:
         since = self._circumstances.now(ask.request.id)
         try:
             stream = self._engine.submit(ask.request)
-        except Full:
-            raise
-        except OmniError as error:  # the engine has failed, or shuts down: it serves nobody any more
-            self._refused(error)
+        except OmniError as error:
+            await self._refused(error)
             return
         self._ledger.add("admitted")
         await self._ways[ask.way](ask, stream, since)
@@ -113,10 +109,9 @@ class Clients:
         since = [self._circumstances.now(each.request.id) for each in asks]
         try:
             streams = self._engine.stream(*(each.request for each in asks))
-        except Full:
-            raise
         except OmniError as error:
-            self._refused(error)
+            self.withdrawn += len(asks) - 1
+            await self._refused(error)
             return
         self._ledger.add("admitted", len(asks))
         async with streams:
@@ -191,8 +186,12 @@ class Clients:
         if not self._circumstances.is_due(ask, since, error):
             self._telling.told(error)
 
-    def _refused(self, error: OmniError) -> None:
+    async def _refused(self, error: OmniError) -> None:
+        """Rest, if the engine is full; else it has failed, or shuts down, and serves nobody any more."""
         self._ledger.add("refused")
+        if isinstance(error, Full):
+            await asyncio.sleep(_REST_S)
+            return
         self.over.set()
         if not self._circumstances.stopping:
             self._telling.told(error)

@@ -6,9 +6,7 @@ that the forward takes, ``late_s`` by which the device comes to the output later
 
 from __future__ import annotations
 
-import ctypes
 import enum
-import gc
 import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -22,7 +20,6 @@ from omni_ipc.stress.late import Late
 from omni_ipc.stress.outputs import Kind, Leaf, difference, lay, make, pattern, plan
 
 POISON = 0xDB
-_TRIM = frozenset({"trim"})
 
 
 class Trouble(enum.StrEnum):
@@ -134,9 +131,6 @@ _CYCLES_A_SECOND = 1.5e9  # of a GPU, about
 class Varied:
     """Gives each request what it asks for; looks at the inputs that came with it."""
 
-    calls = _TRIM
-    frees = _TRIM
-
     def __init__(self, *, rt: Runtime, device: str = "cpu") -> None:
         self._rt = rt
         self._memory: Memory = HostMemory() if device == "cpu" else DeviceMemory(device)
@@ -154,11 +148,6 @@ class Varied:
 
     def wake(self) -> None:
         """Do nothing: what is needed is made when it is needed."""
-
-    def trim(self) -> None:
-        """Give back what nobody uses, so that what is left can be counted."""
-        self._memory.leave()
-        trim()
 
     def _output(self, request: Request, row: Any, late: Any) -> Any:
         match request.options["trouble"]:
@@ -191,9 +180,3 @@ def plan_of(request: Request) -> Any:
     if not (isinstance(kind, str) and isinstance(nbytes, int) and isinstance(salt, int)):
         raise UsageError(f"Request '{request.id}' asks for {kind!r}, {nbytes!r}, {salt!r}. Let `load.py` make it.")
     return plan(Kind(kind), nbytes, salt)
-
-
-def trim() -> None:
-    """Give memory back to the machine that this process does not use."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.stress.settings import LARGEST_BYTES, SoakConfig
@@ -15,10 +15,12 @@ LEAST_BYTES = 192 << 20
 LATE_HOST = "omni_ipc.stress.late:LateHost"
 
 _PER_BYTE = 6  # of an output: on the device, its copy, its slot (up to twice as large), and what checks it
-_SMALLEST_SLOT, _LARGEST_SLOT = 14, 31  # powers of two
+_SMALLEST_SLOT = 14  # 16 KiB
 _FEW_SLOTS = (SlotClass(1 << 14, 2), SlotClass(1 << 17, 2))
 _MOST_CLASSES = 14
 _PATIENT_S, _IMPATIENT_S = 60.0, 0.25
+_GIANT, _RECORDED = 3, 4  # every how manieth round
+_FEW_CLIENTS, _BRIEF_S = 6, 1.5
 
 
 class Room(NamedTuple):
@@ -46,6 +48,7 @@ class Plan(NamedTuple):
         dozes: whether the workers sleep now and then.
         giant: whether the largest output is asked for, once.
         abrupt: whether it ends in the middle of everything.
+        recorded: whether what it does is taken down; then it is a short one.
     """
 
     number: int
@@ -56,58 +59,53 @@ class Plan(NamedTuple):
     dozes: bool
     giant: bool
     abrupt: bool
+    recorded: bool
 
     def __str__(self) -> str:
-        words = [f"batches of {self.engine.max_batch}", f"{self.clients} clients"]
+        words = [f"batches of up to {self.engine.max_batch}", f"{self.clients} clients"]
         words += ["a doze now and then"] * self.dozes + ["a giant"] * self.giant + ["an abrupt end"] * self.abrupt
         return f"round {self.number}: {', '.join(words)}, {len(self.engine.output_slots)} sizes of slots"
 
 
-def room(memory_bytes: int, workers: int) -> Room:
-    """Say what fits into so much memory."""
-    left = memory_bytes - LEAST_BYTES * (workers - 1) // 2
-    largest = min(LARGEST_BYTES, left // (_PER_BYTE + workers))
-    return Room(largest, left // (_PER_BYTE + workers) // 2, left // (4 * _MOST_CLASSES))
+def room(config: SoakConfig) -> Room:
+    """Say what fits into a soak's memory, which is known by now."""
+    left = (config.memory_bytes or 0) - LEAST_BYTES * (config.workers - 1) // 2
+    largest = min(LARGEST_BYTES, left // (_PER_BYTE + config.workers))
+    return Room(largest, left // (_PER_BYTE + config.workers) // 2, left // (4 * _MOST_CLASSES))
 
 
-def draw(config: SoakConfig, number: int, there: Room, *, device: str, workers: dict[str, Any]) -> Plan:
-    """Set up a round.
-
-    Args:
-        device: that each worker has.
-        workers: further settings of theirs.
-    """
+def draw(config: SoakConfig, number: int, there: Room) -> Plan:
+    """Set up a round."""
     chance = random.Random(f"{config.seed} round {number}")
-    impatient = chance.random() < 0.3
-    timeout_s = _IMPATIENT_S if impatient else _PATIENT_S
+    timeout_s = chance.choice((_IMPATIENT_S, _PATIENT_S, _PATIENT_S))
+    recorded = config.record and (config.defect is not None or number % _RECORDED == 1)
     engine = EngineConfig(
         workers=config.workers,
-        device=device,
+        device=LATE_HOST if config.device == "cpu" else config.device,
         max_batch=chance.choice((1, 4, 32, 32)),
         max_waiting=chance.choice((8, 1024, 1024)),
         output_slots=tuple(chance.choice((_FEW_SLOTS, _slots(there), _slots(there)))),
         output_timeout_s=timeout_s,
         rpc_timeout_s=_PATIENT_S,
         drain_timeout_s=min(5.0, 0.8 * timeout_s),
-        **workers,
     )
+    most, longest_s = (_FEW_CLIENTS, _BRIEF_S) if recorded else (config.clients, 1.5 * config.round_s)
     return Plan(
         number=number,
         engine=engine,
-        clients=chance.choice((1, config.clients // 4 or 1, config.clients)),
-        seconds=chance.uniform(0.5, 1.5) * config.round_s,
-        late_s=2.5 * timeout_s if impatient else 0.2,
+        clients=min(most, chance.choice((1, config.clients // 4 or 1, config.clients, config.clients))),
+        seconds=min(longest_s, chance.uniform(0.5, 1.5) * config.round_s),
+        late_s=0.2 if timeout_s == _PATIENT_S else 2.5 * timeout_s,
         dozes=chance.random() < 0.5,
-        giant=number % 3 == 0,
+        giant=number % _GIANT == 0 and not recorded,
         abrupt=chance.random() < 0.3,
+        recorded=recorded,
     )
 
 
 def _slots(there: Room) -> list[SlotClass]:
-    """Lay out slots of all sizes, the largest output included if there is memory for it."""
-    sizes = [1 << power for power in range(_SMALLEST_SLOT, _LARGEST_SLOT) if 2 << power <= 8 * there.slots_bytes]
-    sizes = sizes[:_MOST_CLASSES]
+    """Lay out slots of all sizes, the largest output's included."""
     giant = 1 << (there.largest_bytes - 1).bit_length()
-    return [SlotClass(size, max(2, min(64, there.slots_bytes // size))) for size in sizes if size < giant] + [
-        SlotClass(giant, 1)
-    ]
+    sizes = [1 << power for power in range(_SMALLEST_SLOT, _SMALLEST_SLOT + _MOST_CLASSES)]
+    common = [size for size in sizes if size < giant and 2 * size <= 4 * there.slots_bytes]
+    return [SlotClass(size, max(2, min(64, there.slots_bytes // size))) for size in common] + [SlotClass(giant, 1)]

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.native import NativeRuntime
-from omni_ipc.stress.perturbed import PerturbedRuntime, Perturbation
+from omni_ipc.stress.perturbed import Perturbation, PerturbedRuntime
 from omni_ipc.stress.settings import SoakConfig
 
 
@@ -36,9 +38,8 @@ def runtimes(config: SoakConfig, number: int, *, record: bool) -> Iterator[Runti
     if not (config.perturb or record):
         yield Runtimes(NativeRuntime(), {})
         return
-    quiet = {} if config.perturb else {"share": 0.0, "slow": 0.0}
-    perturbation = Perturbation(
-        folder=str(folder_of(config, number)), seed=config.seed + number, record=record, **quiet
-    )
+    perturbation = Perturbation(folder=str(folder_of(config, number)), seed=config.seed + number, record=record)
+    if not config.perturb:
+        perturbation = msgspec.structs.replace(perturbation, share=0.0, slow=0.0)
     with contextlib.closing(PerturbedRuntime(perturbation)) as engine:
         yield Runtimes(engine, perturbation.of_workers())
