@@ -1,0 +1,1 @@
+"""Programs on machines: processes of this one, and nodes of a Ray."""
