@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from omni_ipc import __version__
-from omni_ipc.cli import bench, spec
+from omni_ipc.cli import bench, spec, stress
 from omni_ipc.cli.check import check
 from omni_ipc.cli.conform import conform
 from omni_ipc.cli.demo import demo
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 spec_app = typer.Typer(no_args_is_help=True, context_settings=app.info.context_settings)
 bench_app = typer.Typer(no_args_is_help=True, context_settings=app.info.context_settings)
+stress_app = typer.Typer(no_args_is_help=True, context_settings=app.info.context_settings)
 
 
 def _add(command: Callable[..., int], example: str, *, to: typer.Typer = app) -> None:
@@ -87,3 +88,5 @@ app.add_typer(bench_app, name="bench", help="Measure, beside what else does the 
 _add(bench.transport, "omni-ipc bench transport --quick --plot transport.svg", to=bench_app)
 _add(bench.serving, "omni-ipc bench serving --quick --json serving.json", to=bench_app)
 _add(bench.explore, "omni-ipc bench explore --quick --plot explore.svg", to=bench_app)
+app.add_typer(stress_app, name="stress", help="The product on real worker processes, and real devices.")
+_add(stress.replay, "omni-ipc stress replay tests/bugs --device cpu --repeat 3", to=stress_app)

@@ -1,0 +1,228 @@
+"""Every trace of a collection on real worker processes: on the reference, and on the defect that it shows."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc import scenarios
+from omni_ipc.errors import InternalError, OmniError, UnknownName, UsageError
+from omni_ipc.records import Trace, Verdict
+from omni_ipc.scenarios import Scenario
+from omni_ipc.serving.host import WorkerHost
+from omni_ipc.workflows.conducting import RealRun, require_torch, run_on_processes
+from omni_ipc.workflows.staging import schedule_of
+
+SUFFIX = ".trace.json"
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """What several runs along one trace came to, on the reference or on a defect.
+
+    Args:
+        as_claimed: runs that ended well on the reference, or in a failure on the defect.
+        followed: steps that were taken in their turn, in the run that took the fewest.
+        passed: steps that no task needed, in that run; see `Conducted`.
+        ms: median of the runs.
+        told: the failure, or where a run left the trace, of the first run that is of interest.
+    """
+
+    runs: int
+    as_claimed: int
+    followed: int
+    passed: int
+    of: int
+    ms: float
+    told: str | None = None
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One trace.
+
+    Args:
+        reasons: why it is not as claimed, or not known to be; a sentence each.
+    """
+
+    trace: str
+    scenario: str
+    defect: str | None
+    verdict: Verdict
+    reference: Tried | None
+    with_defect: Tried | None
+    reasons: tuple[str, ...] = ()
+
+
+class Stressed(msgspec.Struct, frozen=True):
+    """What became of a collection.
+
+    Args:
+        left: traces that were not tried, because somebody interrupted it.
+    """
+
+    device: str
+    repeat: int
+    verdict: Verdict
+    rows: tuple[Row, ...]
+    left: int = 0
+
+
+def find_traces(paths: Sequence[Path]) -> dict[Path, Trace]:
+    """Read the traces of files and folders.
+
+    Raises:
+        UsageError: there are none, or one cannot be replayed here: it is damaged, of another version, of a scenario or
+            a defect that is unknown, or of a function, which has no worker.
+    """
+    files: list[Path] = []
+    for path in paths:
+        found = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        if not found:
+            raise UsageError(
+                f"There is no *{SUFFIX} in '{path}'. Give a folder that has some: omni-ipc explore SCENARIO --save DIR."
+            )
+        files += found
+    traces = {file: Trace.load(file) for file in dict.fromkeys(files)}
+    for file, trace in traces.items():
+        _check(file, trace)
+    return traces
+
+
+def _check(file: Path, trace: Trace) -> None:
+    if ":" in trace.scenario:
+        raise UsageError(
+            f"'{file}' is a trace of the function '{trace.scenario}', which has no worker to start. "
+            f"Replay it on threads: omni-ipc replay {file} --on threads."
+        )
+    scenario = scenarios.find(trace.scenario)
+    if trace.defect is not None and trace.defect not in scenarios.DEFECTS:
+        raise UnknownName("defect", trace.defect, scenarios.DEFECTS)
+    scenario.parts(trace.defect)  # refuses a defect of another scenario
+    if not schedule_of(trace, scenario):
+        raise UsageError(f"'{file}' has no steps that could be put in order. Make it anew: omni-ipc explore --save.")
+
+
+def stress(
+    traces: dict[Path, Trace],
+    *,
+    device: str,
+    repeat: int = 1,
+    progress: Callable[[str, int, int | None], None] = lambda *_: None,
+) -> Stressed:
+    """Run every trace on worker processes, ``repeat`` times; Ctrl-C ends that with what is known by then.
+
+    Raises:
+        UsageError: ``repeat`` is no number of times.
+        EnvironmentMissing: torch is missing, or no process can be started.
+    """
+    if repeat < 1:
+        raise UsageError(f"--repeat {repeat} runs nothing. Give 1 or more.")
+    require_torch()
+    rows: list[Row] = []
+    with _Hosts() as hosts, contextlib.suppress(KeyboardInterrupt):
+        for file, trace in traces.items():
+            name = file.name.removesuffix(SUFFIX)
+            progress(f"replaying {name}", len(rows), len(traces))
+            rows.append(_try(name, trace, hosts, device, repeat))
+    left = len(traces) - len(rows)
+    found = {row.verdict for row in rows} | ({Verdict.INCONCLUSIVE} if left else set())
+    verdict = next((bad for bad in (Verdict.VIOLATED, Verdict.INCONCLUSIVE) if bad in found), Verdict.ENDED_WELL)
+    return Stressed(device, repeat, verdict, tuple(rows), left)
+
+
+class _Hosts:
+    """One worker process after the other: starting one takes a second or more, so each is used until it is stuck."""
+
+    def __init__(self) -> None:
+        self._host: WorkerHost | None = None
+
+    def __enter__(self) -> _Hosts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def free(self) -> WorkerHost:
+        """Give a process that can take a worker."""
+        if self._host is None or not self._host.free:
+            self._stop()
+            self._host = WorkerHost()
+        return self._host
+
+    def _stop(self) -> None:
+        if self._host is not None:
+            self._host.stop()
+            self._host = None
+
+
+def _try(name: str, trace: Trace, hosts: _Hosts, device: str, repeat: int) -> Row:
+    scenario = scenarios.find(trace.scenario)
+    try:
+        reference, well = _run(trace, scenario, None, hosts, device, repeat)
+        shown = None
+        if trace.defect is not None:
+            shown, also = _run(trace, scenario, trace.defect, hosts, device, repeat)
+            well += also
+    except (UsageError, InternalError):
+        raise
+    except OmniError as error:
+        return Row(name, trace.scenario, trace.defect, Verdict.INCONCLUSIVE, None, None, (str(error),))
+    verdicts = [verdict for verdict, _ in well] or [Verdict.ENDED_WELL]
+    verdict = Verdict.VIOLATED if Verdict.VIOLATED in verdicts else verdicts[0]
+    return Row(name, trace.scenario, trace.defect, verdict, reference, shown, tuple(reason for _, reason in well))
+
+
+_Faults = list[tuple[Verdict, str]]
+
+
+def _run(
+    trace: Trace, scenario: Scenario, defect: str | None, hosts: _Hosts, device: str, repeat: int
+) -> tuple[Tried, _Faults]:
+    """Run one of the two, and judge it."""
+    steps, parts = schedule_of(trace, scenario), scenario.parts(defect)
+    vocabulary = {(step.task, step.action) for step in steps}
+    runs = [
+        run_on_processes(scenario, parts, steps, device=device, host=hosts.free(), vocabulary=vocabulary)
+        for _ in range(repeat)
+    ]
+    least = min(runs, key=lambda run: run.conducted.followed).conducted
+    good = [run for run in runs if (run.failure is None) is (defect is None)]
+    told = next((str(run.failure) for run in runs if run.failure), least.refusal)
+    tried = Tried(
+        runs=repeat,
+        as_claimed=len(good),
+        followed=least.followed,
+        passed=least.passed,
+        of=least.of,
+        ms=round(statistics.median(run.seconds for run in runs) * 1e3, 1),
+        told=told,
+    )
+    return tried, [*(_judge_reference(tried) if defect is None else _judge_defect(defect, tried, runs))]
+
+
+def _judge_reference(tried: Tried) -> Iterator[tuple[Verdict, str]]:
+    if tried.as_claimed < tried.runs:
+        yield (
+            Verdict.VIOLATED,
+            f"the reference failed in {tried.runs - tried.as_claimed} of {tried.runs} runs: {tried.told}",
+        )
+    elif tried.followed == 0:
+        yield Verdict.INCONCLUSIVE, f"the reference followed not one step: {tried.told}"
+
+
+def _judge_defect(defect: str, tried: Tried, runs: Sequence[RealRun]) -> Iterator[tuple[Verdict, str]]:
+    if tried.as_claimed == tried.runs:
+        return
+    missed = [run.conducted for run in runs if run.failure is None]
+    shown = f"{defect} showed in {tried.as_claimed} of {tried.runs} runs"
+    strayed = next((conducted for conducted in missed if not conducted.whole), None)
+    if strayed is not None:
+        where = strayed.refusal or f"it had ended before step {strayed.followed + strayed.passed + 1} of {strayed.of}"
+        yield Verdict.INCONCLUSIVE, f"{shown}; where it did not, the trace could not be followed: {where}"
+    elif tried.as_claimed:
+        yield Verdict.INCONCLUSIVE, f"{shown}, though all of them followed the trace to its end"
+    else:
+        yield Verdict.VIOLATED, f"{shown}, though the trace was followed to its end: it shows the defect no more"
