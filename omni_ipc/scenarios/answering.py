@@ -1,13 +1,22 @@
-"""A worker without threads: its answers are there as soon as a command was sent; for worlds of what an engine does."""
+"""A worker without threads: its answers are there as soon as a command was sent; for worlds of what an engine does.
+
+And the pipeline with which a worker process answers the same.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from omni_ipc.scenarios.links import QueueLink
-from omni_ipc.scenarios.pipelines import ArrayPipeline
+from omni_ipc.scenarios.pipelines import ArrayPipeline, TensorPipeline
 from omni_ipc.seam.api import Runtime, Task
 from omni_ipc.serving.messages import Command, ComputeDone, Execute, OutputReady, Reply, Stop
+
+if TYPE_CHECKING:
+    import torch
+
+    from omni_ipc.serving.requests import Request
 
 EXECUTION_S = 2.0
 STAGES = {"denoise": 1.5}
@@ -66,3 +75,19 @@ class AnsweringWorker:
     def _announce(self, message: Execute) -> None:
         values = ArrayPipeline().forward(message.requests)
         self._replies.send(OutputReady(message.output, message.split), values if message.split else values[0])
+
+
+class RenderingPipeline(TensorPipeline):
+    """Takes as long as that worker says, and tells of the same stages."""
+
+    def __init__(self, rt: Runtime, device: str) -> None:
+        super().__init__(device)
+        self._rt = rt
+
+    def forward(self, batch: Sequence[Request]) -> list[torch.Tensor]:
+        self._rt.sleep(EXECUTION_S)
+        return super().forward(batch)
+
+    def stage_durations_s(self) -> dict[str, float]:
+        """Tell what the stages of any render take."""
+        return STAGES

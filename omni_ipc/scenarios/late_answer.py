@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from omni_ipc.errors import OmniError, Timeout, UsageError
+from omni_ipc.errors import OmniError, Timeout
 from omni_ipc.scenarios.launch import launch_over_queues
 from omni_ipc.scenarios.links import QueueLink, QueueWriter
 from omni_ipc.scenarios.parts import Parts
@@ -65,11 +65,9 @@ class LateAnswerWorld:
     """A dispatcher calls twice, and gives up when it likes."""
 
     def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
-        if launch is not None:
-            raise UsageError("An earlier engine's answer waits for this one. Replay it there: --on controlled.")
         self._rt = rt
         self._table = parts.table(rt=rt)
-        self._link = _launch(rt, parts)
+        self._link = _launch(rt, parts) if launch is None else _asked_before(launch(rt, parts))
         self._pump = parts.pump(rt=rt, link=self._link, table=self._table, poll_s=CONFIG.poll_s, end=self._table.close)
         self._pumping = NoWait(rt=rt, pump=self._pump, config=CONFIG)
         self._waves: dict[int, Wave] = {}
@@ -156,6 +154,12 @@ def _launch(rt: Runtime, parts: Parts) -> WorkerLink:
     earlier = link.results.writer()
     earlier.send(Returned(OLD, 0, 0, 0))
     earlier.close()
+    return link
+
+
+def _asked_before(link: WorkerLink) -> WorkerLink:
+    """Have a worker process answer a call that an earlier engine made."""
+    link.requests.send(Call(OLD, 0, "echo", {"value": 0}))
     return link
 
 

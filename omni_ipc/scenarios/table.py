@@ -27,7 +27,7 @@ from omni_ipc.scenarios import (
     split_map,
     timeout_order,
 )
-from omni_ipc.scenarios.scenario import Scenario
+from omni_ipc.scenarios.scenario import Scenario, Staged
 from omni_ipc.testbed.faults import Kill
 
 _PATH = {"Worker": "worker.output", "Pump": "pump", "Dispatcher": "dispatcher", "Consumer": "consumer {output}"}
@@ -64,6 +64,8 @@ def _clients(*regions: str) -> set[tuple[str, str]]:
 
 
 _REQUEST_PATH = _ENGINE | _clients("Engine.Admit", "Consumer.Wait", "Stream.Deliver", "Stream.End")
+
+_ON_STREAMS = Staged("omni_ipc.stress.devices:StreamPipeline", False, "omni_ipc.stress.devices:open_streams")
 
 SCENARIOS: Mapping[str, Scenario] = {
     scenario.name: scenario
@@ -116,7 +118,7 @@ SCENARIOS: Mapping[str, Scenario] = {
             world=overflow.OverflowWorld,
             transparent=("Worker.Reply", "Worker.Announce", "Worker.Close"),
         ),
-        Scenario(name="drain", world=drain.DrainWorld),
+        Scenario(name="drain", world=drain.DrainWorld, staged=_ON_STREAMS),
         Scenario(
             name="drain_before_sleep",
             model="DrainBeforeSleep",
@@ -124,7 +126,7 @@ SCENARIOS: Mapping[str, Scenario] = {
             tasks=_DRAINING,
             steps=_DRAINING_STEPS,
         ),
-        Scenario(name="device_copy", world=device_copy.DeviceCopyWorld),
+        Scenario(name="device_copy", world=device_copy.DeviceCopyWorld, staged=_ON_STREAMS),
         Scenario(
             name="device_streams",
             model="DeviceCopy",
@@ -139,7 +141,11 @@ SCENARIOS: Mapping[str, Scenario] = {
         Scenario(name="abort", world=leaving.AbortWorld),
         Scenario(name="salvage", world=admission.SalvageWorld),
         Scenario(name="admission", world=admission.AdmissionWorld),
-        Scenario(name="long_render", world=long_render.LongRenderWorld),
+        Scenario(
+            name="long_render",
+            world=long_render.LongRenderWorld,
+            staged=Staged("omni_ipc.scenarios.answering:RenderingPipeline"),
+        ),
         Scenario(
             name="timeout_order",
             model="TimeoutOrder",
@@ -179,6 +185,7 @@ SCENARIOS: Mapping[str, Scenario] = {
             name="late_answer",
             model="StaleReply",
             world=late_answer.LateAnswerWorld,
+            staged=Staged("omni_ipc.scenarios.late_answer:EchoingPipeline", False),
             tasks={"Dispatcher": "dispatcher", "Worker": "worker.main", "Pump": "pump"},
             steps=frozenset(
                 {

@@ -25,14 +25,18 @@ from omni_ipc.records import Field
 
 
 class Arrive(msgspec.Struct, frozen=True, tag=True):
-    """A task stands before a step; or, if that is timed, waits for something with a limit."""
+    """A task stands before a step, or waits for something with a limit.
+
+    Args:
+        until: that limit, on the clock of its process.
+    """
 
     ticket: int
     task: str
     action: str
     fields: dict[str, Field]
     where: str
-    timed: bool = False
+    until: float | None = None
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):
@@ -189,7 +193,7 @@ class Turns:
             wake: makes the waiter look again; called from any thread, also when the wait is over.
         """
         limited = Limited(self, self.now() + timeout_s, wake)
-        arrival = self._arrival(action, {}, _place(5), timed=True)
+        arrival = self._arrival(action, {}, _place(5), limited.deadline)
         told = self.speaks_of(action)
         with self._lock:
             self._limited[arrival.ticket] = limited
@@ -208,8 +212,8 @@ class Turns:
         if not self.free and (task := threading.current_thread().name) in self._tasks:
             self._send(Left(task))
 
-    def _arrival(self, action: str, fields: dict[str, Field], where: str, *, timed: bool = False) -> Arrive:
-        return Arrive(next(self._tickets), threading.current_thread().name, action, fields, where, timed)
+    def _arrival(self, action: str, fields: dict[str, Field], where: str, until: float | None = None) -> Arrive:
+        return Arrive(next(self._tickets), threading.current_thread().name, action, fields, where, until)
 
     def _send(self, message: Said) -> None:
         data = msgspec.json.encode(message) + b"\n"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -22,9 +24,10 @@ from omni_ipc.serving.host import WorkerHost
 from omni_ipc.serving.links import WorkerLink
 from omni_ipc.serving.spec import WorkerSpec
 from omni_ipc.workflows.conductor import Conducted, Conductor
+from omni_ipc.workflows.rest import all_asleep
 
-PATIENCE_S = 2.0
-"""How long the next step of a schedule may take to come; the steps themselves take microseconds."""
+PATIENCE_S = 10.0
+"""How long the next step of a schedule may take to come on a busy machine; the steps themselves take microseconds."""
 
 LONGEST_RUN_S = 60.0
 """When a run is given up: a scenario's own waits are far shorter, a user's function may have none."""
@@ -69,7 +72,7 @@ def run_on_processes(
         launch = _launch_on(host, device, conductor, scenario.staged, spoken)
         return scenario.world(rt, parts, launch).run()
 
-    return _conduct(run, steps, spoken)
+    return _conduct(run, steps, spoken, (host.pid,))
 
 
 def require_torch() -> None:
@@ -102,10 +105,19 @@ def run_function(function: Callable[[Any], object], steps: Sequence[Step]) -> Re
 
 
 def _conduct(
-    run: Callable[[ConductedRuntime, Conductor], object], steps: Sequence[Step], vocabulary: Vocabulary
+    run: Callable[[ConductedRuntime, Conductor], object],
+    steps: Sequence[Step],
+    vocabulary: Vocabulary,
+    others: Sequence[int] = (),
 ) -> RealRun:
+    """Let a function run in the order of a schedule.
+
+    Args:
+        others: processes besides this one that have a part in it.
+    """
     schedule = [step for step in steps if (step.task, step.action) in vocabulary]
-    with Conductor(schedule, patience_s=PATIENCE_S) as conductor:
+    at_rest = functools.partial(all_asleep, (os.getpid(), *others))
+    with Conductor(schedule, patience_s=PATIENCE_S, at_rest=at_rest) as conductor:
         with _runtime(conductor, vocabulary) as rt:
             start = time.monotonic()
             main = rt.spawn(run, rt, conductor, name="main")
@@ -147,6 +159,7 @@ def _launch_on(host: WorkerHost, device: str, conductor: Conductor, staged: Stag
             pipeline=staged.pipeline,
             pipeline_options={"device": device} if staged.tells_device else {},
             device=staged.device or device,
+            device_options={"kind": device} if staged.device else {},
             runtime="omni_ipc.seam.conducted:ConductedRuntime",
             runtime_options={"vocabulary": sorted(vocabulary)},
             drain_timeout_s=CONFIG.drain_timeout_s,

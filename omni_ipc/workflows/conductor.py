@@ -26,6 +26,11 @@ import msgspec
 from omni_ipc.records import Step
 from omni_ipc.seam.turns import Arrive, Done, Free, Go, Left, Said, Withdrawn
 
+REST_S = 0.3
+"""Longer than any poll that may let something happen: the pump's, of dead workers."""
+
+_LOOK_S = 0.02
+
 
 class Conducted(msgspec.Struct, frozen=True):
     """How far a schedule was followed."""
@@ -49,11 +54,16 @@ class Conductor:
             fields that both have; one that has expired, a task that waits with a limit.
         patience_s: how long the next step may take to come, or to end, before the schedule is given up; counted from
             the first arrival, so that processes may take their time to start, and anew from each step.
+        at_rest: tells whether nobody moves any more; once that was so for `REST_S`, the schedule is given up as well.
     """
 
-    def __init__(self, steps: Sequence[Step], *, patience_s: float) -> None:
+    def __init__(
+        self, steps: Sequence[Step], *, patience_s: float, at_rest: Callable[[], bool] = lambda: False
+    ) -> None:
         self._steps = steps
         self._patience_s = patience_s
+        self._at_rest = at_rest
+        self._resting = 0  # looks in a row at which nobody moved
         self._selector = selectors.DefaultSelector()
         self._bell, self._ring = socket.socketpair()  # tells the thread of new connections, and of the end
         self._selector.register(self._bell, selectors.EVENT_READ, self._hear_bell)
@@ -108,17 +118,26 @@ class Conductor:
             if not ready and self._stopped:
                 return
             self._let_next_go()
-            if time.monotonic() >= self._deadline and not self._free:
-                self._give_up()
+            if not (ready or self._free):
+                self._lose_patience()
 
     def _limit(self) -> float | None:
         """Seconds to wait for news; once stopped, only what was said already is heard."""
         if self._stopped:
             return 0
-        return None if self._free or self._deadline == math.inf else max(0.0, self._deadline - time.monotonic())
+        return None if self._free or self._deadline == math.inf else _LOOK_S
 
     def _be_patient(self) -> None:
         self._deadline = time.monotonic() + self._patience_s
+        self._resting = 0
+
+    def _lose_patience(self) -> None:
+        """Look whether it makes sense to wait for longer."""
+        self._resting = self._resting + 1 if self._at_rest() else 0
+        if self._resting * _LOOK_S >= REST_S:
+            self._give_up(", and nobody moves any more")
+        elif time.monotonic() >= self._deadline:
+            self._give_up(f" within {self._patience_s:g} s")
 
     def _hear_bell(self) -> None:
         self._bell.recv(64)
@@ -155,7 +174,7 @@ class Conductor:
         """Let a task wait for its turn, unless the schedule does not have what it does between regions."""
         if self._free:
             return
-        if not arrival.timed and not _is_region(arrival.action):
+        if arrival.until is None and not _is_region(arrival.action):
             due = next((step for step in self._steps[self._at :] if step.task == arrival.task), None)
             if due is None or not _matches(due, arrival):
                 _tell(connection, Go(arrival.ticket))
@@ -173,7 +192,7 @@ class Conductor:
             if fitting is not None:
                 self._let_go(step, *fitting)
                 return
-            elsewhere = next((arrival for arrival, _ in standing if not arrival.timed), None)
+            elsewhere = next((arrival for arrival, _ in standing if arrival.until is None or step.expired), None)
             if elsewhere is None and self._seen.get(step.task, self._bell) is not None:
                 return  # it may yet come
             if _is_region(step.action):
@@ -189,10 +208,10 @@ class Conductor:
         self._time = max(self._time, step.time or 0.0)
         _tell(connection, Go(arrival.ticket, self._time))
 
-    def _give_up(self) -> None:
+    def _give_up(self, why: str) -> None:
         what = "did not end" if self._going is not None else "did not come"
         others = "; ".join(_place(arrival) for arrival, _ in self._waiting)
-        self._refuse(f"{what} within {self._patience_s:g} s ({others or 'nobody waits for a turn'})")
+        self._refuse(f"{what}{why} ({others or 'nobody waits for a turn'})")
 
     def _refuse(self, why: str) -> None:
         self._refusal = f"step {self._at + 1} of {len(self._steps)}, {self._steps[self._at]}, {why}"
@@ -226,6 +245,9 @@ class _Listener:
             self._hear(self.connection, None)
 
 
+_MOMENT_S = 1e-6
+"""Deadlines are sums, and times differences."""
+
 _DECODER = msgspec.json.Decoder(Said)
 
 
@@ -234,11 +256,13 @@ def _is_region(action: str) -> bool:
 
 
 def _matches(step: Step, arrival: Arrive) -> bool:
-    return step.expired == arrival.timed and step.fits(arrival.action, arrival.fields)
+    if not step.fits(arrival.action, arrival.fields) or step.expired is not (arrival.until is not None):
+        return False
+    return arrival.until is None or step.time is None or arrival.until <= step.time + _MOMENT_S
 
 
 def _place(arrival: Arrive) -> str:
-    stands = "waits in" if arrival.timed else "stands before"
+    stands = "stands before" if arrival.until is None else f"waits until {arrival.until:g} s in"
     return f"{arrival.task} {stands} {arrival.action} at {arrival.where}"
 
 

@@ -1,0 +1,31 @@
+"""Whether processes have come to rest: then what has not happened by now will not happen."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable
+
+_RUNNING = frozenset("RD")  # on a core, waiting for one, or for a disk
+
+
+def all_asleep(pids: Iterable[int]) -> bool:
+    """Tell whether all threads of some processes wait for something; the one that asks does not count.
+
+    A thread that could go on, and merely gets no core on a busy machine, is not asleep.
+    """
+    own = threading.get_native_id()
+    return not any(_state(f"/proc/{pid}/task/{tid}/stat") in _RUNNING for pid in pids for tid in _threads(pid, own))
+
+
+def _threads(pid: int, own: int) -> Iterable[int]:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        return {int(tid) for tid in os.listdir(f"/proc/{pid}/task")} - {own}
+    return ()
+
+
+def _state(stat: str) -> str:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(stat, "rb") as file:
+        return file.read().rpartition(b")")[2].split()[0].decode()
+    return ""
