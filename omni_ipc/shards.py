@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -11,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from omni_ipc.accounts import Account, Finding, Histogram, Machine, Sample, Survived, Validation
+from omni_ipc.accounts import Account, Finding, Machine, Sample, Survived, Validation
 from omni_ipc.errors import UsageError
 
 MOST_SAMPLES = 2_000
@@ -53,8 +52,8 @@ def merge(shards: Mapping[str, Account]) -> Account:
         requests=sum(account.requests for account in placed),
         outcomes=_joined((account.outcomes for account in placed), operator.add),
         checked_bytes=sum(account.checked_bytes for account in placed),
-        latencies=_joined((account.latencies for account in placed), _both),
-        regions=_joined((account.regions for account in placed), _both),
+        latencies=_joined((account.latencies for account in placed), operator.add),
+        regions=_joined((account.regions for account in placed), operator.add),
         samples=_samples([account.samples for account in placed]),
         faults=_in_order(fault for account in placed for fault in account.faults),
         validations=_validations(validation for account in placed for validation in account.validations),
@@ -117,11 +116,6 @@ def _placed(name: str, account: Account, later_s: float) -> Account:
         ),
         reasons=tuple(map(own, account.reasons)),
     )
-
-
-def _both(one: Histogram, other: Histogram) -> Histogram:
-    counts = itertools.zip_longest(one.counts, other.counts, fillvalue=0)
-    return Histogram(tuple(map(sum, counts)), one.total_s + other.total_s)
 
 
 def _joined(tables: Iterable[Mapping[str, T]], add: Callable[[T, T], T]) -> dict[str, T]:

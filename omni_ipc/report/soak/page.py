@@ -5,7 +5,6 @@ The page is whole without its script, which adds the values under the pointer, a
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from omni_ipc.report.soak.faults import by_kind, listed
 from omni_ipc.report.soak.histogram import bars, filled, span, summary
 from omni_ipc.report.soak.series import charts, marks
 from omni_ipc.report.soak.story import rate, sentences
+from omni_ipc.report.soak.text import commands, shard_cells
 from omni_ipc.report.templates import template
 from omni_ipc.report.text import counted
 from omni_ipc.shards import merge
@@ -52,7 +52,7 @@ def page(shards: Mapping[str, Account]) -> str:
         faults=list(listed(whole.faults)),
         fault_count=len(whole.faults),
         balance=list(_balance(shards, whole)),
-        shards=[_shard(name, account) for name, account in shards.items()] if len(shards) > 1 else [],
+        shards=[(*shard_cells(*shard), shard[1].verdict.value) for shard in shards.items()] if len(shards) > 1 else [],
         machine=list(_machine(whole.machine)),
     )
 
@@ -78,14 +78,11 @@ def _facts(shards: Mapping[str, Account], whole: Account) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    commands = []
-    if finding.trace:
-        commands = [shlex.join(["omni-ipc", "replay", finding.trace]), shlex.join(["omni-ipc", "show", finding.trace])]
     return {
         "at": duration(finding.at_s),
         "kind": finding.kind,
         "message": finding.message,
-        "commands": commands,
+        "commands": commands(finding),
         "recordings": finding.recordings,
     }
 
@@ -150,20 +147,6 @@ _HELD = (
     ("open descriptors", str, lambda at: sum(at.descriptors.values())),
     ("open requests", str, lambda at: at.open),
 )
-
-
-def _shard(name: str, account: Account) -> tuple[str, ...]:
-    return (
-        name,
-        account.machine.host,
-        str(account.seed),
-        duration(account.seconds),
-        f"{account.requests:,}",
-        rate(account),
-        f"{len(account.faults):,}",
-        f"{len(account.findings):,}",
-        account.verdict.value,
-    )
 
 
 def _machine(machine: Machine) -> Iterator[tuple[str, str]]:

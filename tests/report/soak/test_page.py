@@ -32,7 +32,7 @@ def test_a_page_needs_nothing_beside_itself(shards: dict[str, Account]) -> None:
 
 def test_a_page_tells_what_the_account_says() -> None:
     """Sentences, pictures, times, faults, what was left, the machine; also where no script runs."""
-    text = page({"soak": PLAIN})
+    text = page({"soak": account(samples=(*PLAIN.samples, sample(60.5, ended=100, slots=2)))})
     assert text.count('<svg class="chart"') == 4
     assert text.count('<g class="mark">') == 4  # the fault, in each of them
     for told in (
@@ -44,7 +44,7 @@ def test_a_page_tells_what_the_account_says() -> None:
         "1 worker<",
     ):
         assert told in text, told
-    assert "<tr><td>slots in use</td><td>0</td><td>4</td><td>0</td></tr>" in text
+    assert "<tr><td>slots in use</td><td>0</td><td>4</td><td>2</td></tr>" in text
     assert '<tr><td class="soft">torch</td><td>2.5.1</td></tr>' in text
     assert re.search(r"</b> kill</td><td>1</td><td>1.5 s</td><td>1.5 s</td><td></td><td>2 PeerDied</td>", text)
     assert 'id="findings"' not in text

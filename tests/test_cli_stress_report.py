@@ -1,0 +1,119 @@
+"""`omni-ipc stress report`: accounts in, one page and one result out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from omni_ipc.accounts import Account
+from omni_ipc.cli.app import app
+from tests.support.accounts import LOST, PLAIN, account
+
+Report = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Report:
+    """Run the command in this process, in an empty folder; give its exit code, and what it says where."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words: str) -> tuple[int, str, str]:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", sys.stdout)  # the command may redirect it
+            with pytest.raises(SystemExit) as ending:
+                app(["stress", "report", *words], prog_name="omni-ipc")
+        captured = capsys.readouterr()
+        return int(ending.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def keep(given: Account, file: str) -> None:
+    """Keep an account as a soak does."""
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    Path(file).write_bytes(msgspec.json.encode(given))
+
+
+def test_a_folder_of_a_soak_becomes_a_page(report: Report) -> None:
+    """Its exit code is that of the soak, and the page is named."""
+    keep(PLAIN, "mine/account.json")
+    code, out, _ = report("mine", "--html", "mine.html")
+    assert code == 0
+    assert "✓ soak: ended well" in out
+    assert "100 requests went in, and as many outcomes came out" in out
+    assert "wrote mine.html: open it in a browser" in out
+    assert "<title>soak: ended well</title>" in Path("mine.html").read_text()
+
+
+def test_shards_become_one_result_that_can_be_read_again(report: Report) -> None:
+    """Named after their folders; a finding of one decides."""
+    keep(PLAIN, "soak/shard-0/account.json")
+    keep(account(seed=8, findings=(LOST,)), "soak/shard-1/account.json")
+    code, out, _ = report("soak/shard-0", "soak/shard-1/account.json", "--json", "all.json", "--html", "all.html")
+    assert code == 1
+    assert "shard-1: Request r17 has no outcome." in out
+    assert "omni-ipc replay found/lost.trace.json" in out
+    assert json.loads(Path("all.json").read_text())["result"]["requests"] == 200
+    again, same, _ = report("all.json")
+    assert (again, "200 requests went in" in same) == (1, True)
+
+
+def test_results_of_one_name_are_told_apart_by_their_paths(report: Report) -> None:
+    """And one that is given twice counts once."""
+    for place in ("a", "b"):
+        keep(PLAIN, f"{place}/soak.json")
+    code, out, _ = report("a/soak.json", "b/soak.json", "b/soak.json")
+    assert code == 0
+    assert "200 requests went in" in out
+    assert "a/soak.json" in out
+
+
+def test_many_findings_are_not_told_one_by_one(report: Report) -> None:
+    """The first ones are, and how many more there are."""
+    keep(account(findings=(LOST,) * 30), "soak/account.json")
+    code, out, _ = report("soak")
+    assert code == 1
+    assert out.count("Request r17") == 11
+    assert "20 more findings" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing"], "Cannot read the account 'nothing'"),
+        (["empty"], "Cannot read the account 'empty/account.json'"),
+        (["odd.json"], "'odd.json' is no account of a soak"),
+        (["soak", "--html", "missing/soak.html"], "there is no folder 'missing'"),
+        (["soak", "--html", "empty"], "Cannot write 'empty'"),
+    ],
+)
+def test_what_is_in_the_way_is_told_in_a_sentence(report: Report, words: list[str], said: str) -> None:
+    """Exit code 2; and nothing is written."""
+    keep(PLAIN, "soak/account.json")
+    Path("empty").mkdir()
+    Path("odd.json").write_text("[]")
+    code, out, err = report(*words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert not list(Path().rglob("*.html"))
+
+
+def test_a_full_disk_leaves_no_half_a_page(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the soak came to has been told before."""
+    keep(PLAIN, "soak/account.json")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    code, out, err = report("soak", "--html", "soak.html")
+    assert code == 2
+    assert "✓ soak: ended well" in out
+    assert "No space left on device" in err
+    assert [path.name for path in Path().iterdir()] == ["soak"]
