@@ -10,13 +10,20 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-import omni_ipc.device.api
+import omni_ipc.stress.devices
 from omni_ipc.testbed import ControlledRuntime
 from omni_ipc.testbed.devices import Block, SimulatedDevice, SimulatedEvent
 from omni_ipc.testbed.devices import Stream as SimulatedStream
 from omni_ipc.testbed.devices.simulated import SimulatedTensor
 
-_ROOM = Path(omni_ipc.device.api.__file__).parent
+_ROOT = Path(omni_ipc.__file__).parent
+_OVER_TORCH = (
+    "device.accelerator",
+    "device.cuda",
+    "stress.devices.gates",
+    "stress.devices.memory",
+    "stress.devices.held",
+)
 
 
 class Tensor:
@@ -110,7 +117,7 @@ class SimulatedTorch(ModuleType):
 
     def begin(self, rt: ControlledRuntime) -> SimulatedDevice:
         """Let a run have a device of its own."""
-        self.world = SimulatedDevice(rt)
+        self.world = SimulatedDevice(rt, "gpu")
         return self.world
 
     def compute(self, fn: Callable[[], Any]) -> Tensor:
@@ -127,12 +134,12 @@ class SimulatedTorch(ModuleType):
 
 @contextmanager
 def devices_over(torch: SimulatedTorch, *, without: str = "") -> Iterator[None]:
-    """Import `omni_ipc.device.api`'s devices of torch anew, over the simulated torch, for `open_device` to find.
+    """Import the devices of torch anew, over the simulated torch, for `open_device` and others to find.
 
     Args:
         without: one of their lines, to be left out.
     """
-    sources = {f"omni_ipc.device.{name}": _ROOM / f"{name}.py" for name in ("accelerator", "cuda")}
+    sources = {f"omni_ipc.{name}": _ROOT / f"{name.replace('.', '/')}.py" for name in _OVER_TORCH}
     assert any(without in path.read_text() for path in sources.values()), f"there is no line '{without}' any more"
     modules = {name: ModuleType(name) for name in sources}
     with patch.dict(sys.modules, {"torch": torch, **modules}):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from omni_ipc.seam.api import Future, Runtime
+from omni_ipc.stress.devices.errand import Errand
 
 
 def at_once() -> None:
@@ -29,10 +30,9 @@ class Commands:
 
     def __init__(self, rt: Runtime, name: str) -> None:
         self._rt = rt
-        self._name = name
         self._guard = rt.rlock()  # again by whom the garbage collector interrupts here: a dropped tensor is a command
         self._issued: deque[_Command] = deque()  # guarded by _guard
-        self._working = False  # guarded by _guard
+        self._errand = Errand(rt, name, self._work)  # guarded by _guard
         self._failed: BaseException | None = None  # by the task alone; what comes after a failure has failed, too
 
     def issue(self, does: str, run: Callable[[], object], *, ready: Callable[[], object] = at_once) -> Future[None]:
@@ -46,10 +46,7 @@ class Commands:
         done: Future[None] = self._rt.future()
         with self._guard:
             self._issued.append(_Command(does, run, ready, done))
-            if self._working:
-                return done
-            self._working = True
-        self._rt.spawn(self._work, name=self._name)
+            self._errand.begin()
         return done
 
     def _work(self) -> None:
@@ -64,10 +61,11 @@ class Commands:
                 command.done.set_result(None)
             else:
                 command.done.set_exception(self._failed)
+            del command  # with what it holds, which may issue what comes after it
 
     def _next(self) -> _Command | None:
         with self._guard:
             if self._issued:
                 return self._issued.popleft()
-            self._working = False
+            self._errand.rest()
             return None

@@ -16,6 +16,7 @@ import torch
 
 from omni_ipc.errors import EnvironmentMissing, Timeout
 from omni_ipc.seam.api import Runtime
+from omni_ipc.stress.devices.errand import Errand
 
 _WAIT_VALUE_GEQ = 0
 _OPEN_FOR_EVER = 0x3FFF_FFFF  # no gate is passed so often; compared as a signed difference of 32 bits
@@ -126,25 +127,25 @@ def require_gates(rt: Runtime, device: str) -> Driver:
 
 
 class Deadline:
-    """Opens a gate for ever if a stream is held at it for too long, whatever became of who was to open it."""
+    """Opens a gate for ever if a stream is held at it for too long, whatever became of who was to open it.
 
-    def __init__(self, rt: Runtime, gate: Gate, longest_s: float) -> None:
-        self._rt = rt
+    Args:
+        name: of the task that watches.
+    """
+
+    def __init__(self, rt: Runtime, name: str, gate: Gate, longest_s: float) -> None:
         self._gate = gate
         self._longest_s = longest_s
         self._changed = rt.condition()
         self._held = 0  # guarded by _changed
         self._passed = 0  # guarded by _changed
-        self._watching = False  # guarded by _changed
+        self._errand = Errand(rt, name, self._watch)  # guarded by _changed
 
     def held(self) -> None:
         """Begin to watch, if nobody does."""
         with self._changed:
             self._held += 1
-            if self._watching:
-                return
-            self._watching = True
-        self._rt.spawn(self._watch, name="device.deadline")
+            self._errand.begin()
 
     def passed(self) -> None:
         """Count a hold that is behind."""
@@ -162,4 +163,4 @@ class Deadline:
                     f"A stream was held back for {self._longest_s:g} s, and let go then. "
                     "Look at who was to take the next step: the schedule's refusal tells."
                 )
-            self._watching = False
+            self._errand.rest()

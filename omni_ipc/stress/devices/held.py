@@ -40,7 +40,7 @@ class HeldStream:
         self._gate = gate
         self._event = event
         self._commands = Commands(rt, name)
-        self._deadline = Deadline(rt, gate, LONGEST_HOLD_S)
+        self._deadline = Deadline(rt, f"{name}.deadline", gate, LONGEST_HOLD_S)
         self._guard = rt.rlock()  # hold, command and event of one step follow each other; see Commands
 
     @contextmanager

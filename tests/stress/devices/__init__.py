@@ -1,0 +1,1 @@
+"""Devices whose work is conducted."""
