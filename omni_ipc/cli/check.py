@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from omni_ipc.cli.ending import working
-from omni_ipc.cli.options import Json, described
+from omni_ipc.cli.options import Json, Junit, described
 from omni_ipc.records import Verdict
 from omni_ipc.report.junit import Case, write_junit
 from omni_ipc.report.output import Output, ShowProgress, table
@@ -36,7 +35,7 @@ def check(
     explain: Annotated[
         bool, typer.Option("--explain", help="Tell each counterexample, also of models that must fail.")
     ] = False,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")] = None,
+    junit: Junit = None,
     json: Json = None,
 ) -> int:
     """Check models with TLC against what the manifest expects of each."""

@@ -11,11 +11,12 @@ from typing import Annotated
 import typer
 
 from omni_ipc.cli.ending import working
-from omni_ipc.cli.options import Defect, Json, On, named, replay_command
+from omni_ipc.cli.options import Defect, Json, Junit, On, named, replay_command
 from omni_ipc.errors import UsageError
-from omni_ipc.records import Trace
+from omni_ipc.records import Report, Trace
+from omni_ipc.report.junit import Case, write_junit
 from omni_ipc.report.output import Output, complain
-from omni_ipc.report.targets import require_folder
+from omni_ipc.report.targets import require_file, require_folder
 from omni_ipc.report.text import render, tell
 from omni_ipc.report.verdicts import effort, verdict_lines
 
@@ -75,6 +76,7 @@ def explore(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Do not run first the failures that were saved in .omni_ipc before.")
     ] = False,
+    junit: Junit = None,
     json: Json = None,
 ) -> int:
     """Run a scenario under schedule after schedule, until one fails or none is left."""
@@ -84,6 +86,8 @@ def explore(
 
     out = Output(json)
     require_folder(save or saved.FOLDER)
+    if junit is not None:
+        require_file(junit)
     with working(f"exploring {scenario}") as show_progress, _going_on(resume):
         report = explore_scenario(
             scenario,
@@ -109,7 +113,14 @@ def explore(
         _tell_trace(out, report.trace, save)
     elif report.failure:
         out.say("", tell(report.failure))
+    if junit is not None:
+        write_junit(junit, "omni-ipc explore", [_case(named(scenario, defect), report)])
     return out.write("explore", report.verdict.exit_code, report)
+
+
+def _case(name: str, report: Report) -> Case:
+    details = tell(report.failure).plain if report.failure else ""
+    return Case(report.scenario, name, report.verdict, report.reason, details, report.seconds)
 
 
 def _tell_trace(out: Output, trace: Trace, folder: Path | None) -> None:

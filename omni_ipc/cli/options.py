@@ -12,6 +12,7 @@ from rich.text import Text
 from omni_ipc.records import Trace
 
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON, too; - is stdout.")]
+Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")]
 Defect = Annotated[str | None, typer.Option(help="A field defect to put back; without it, it is the reference.")]
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A *.trace.json file.")]
 On = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
 from typing import NamedTuple, Protocol
 
 
@@ -63,9 +63,11 @@ class Machines(Protocol):
 
     Attributes:
         path: where programs find modules first; empty if that is what their machine has installed.
+        heard: what there is to tell; whoever takes it away may be interrupted, and loses nothing.
     """
 
     path: tuple[str, ...]
+    heard: deque[Event]
 
     def __len__(self) -> int:
         """Count the places that there are now, free or not."""
@@ -76,7 +78,7 @@ class Machines(Protocol):
     def start(self, shard: int, program: Program) -> None:
         """Run a program in a free place; whatever comes of it is told under this number."""
 
-    def wait(self, timeout_s: float) -> Sequence[Event]:
+    def wait(self, timeout_s: float) -> None:
         """Wait until there is something to tell, or the time is over."""
 
     def stop(self) -> None:

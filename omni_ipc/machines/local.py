@@ -8,6 +8,7 @@ import selectors
 import signal
 import subprocess
 import sys
+from collections import deque
 from typing import IO
 
 from omni_ipc.errors import UsageError
@@ -56,6 +57,7 @@ class LocalMachines:
 
     def __init__(self, places: int) -> None:
         self.path = tuple(sys.path)
+        self.heard: deque[Event] = deque()
         self._places = places
         self._running: dict[int, _Process] = {}  # by shard
         self._selector = selectors.DefaultSelector()
@@ -91,23 +93,22 @@ class LocalMachines:
             os.set_blocking(process.stdout.fileno(), False)
             self._selector.register(process.stdout, selectors.EVENT_READ, running)
 
-    def wait(self, timeout_s: float) -> list[Event]:
+    def wait(self, timeout_s: float) -> None:
         ready = self._selector.select(timeout_s)
-        events: list[Event] = []
-        with postponed():  # what was read of a line must be kept
+        with postponed():  # what was read must be kept
             for key, _ in ready:
                 heard = key.data.hear()
                 if any(not isinstance(event, Said) for event in heard):
                     self._selector.unregister(key.fileobj)
                     del self._running[key.data.shard]
-                events += heard
-        return events
+                self.heard += heard
 
     def stop(self) -> None:
         for running in self._running.values():
             running.process.terminate()
 
     def kill(self) -> None:
+        self.heard.clear()
         while self._running:
             with postponed():
                 _, running = self._running.popitem()

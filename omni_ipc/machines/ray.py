@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import signal
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from time import monotonic
 from typing import Any, NamedTuple
@@ -52,6 +52,7 @@ class RayMachines:
     path: tuple[str, ...] = ()
 
     def __init__(self, name: str, needs: Needs) -> None:
+        self.heard: deque[Event] = deque()
         self._name = name
         self._needs = needs
         self._ray = _connect(name)
@@ -91,17 +92,20 @@ class RayMachines:
             answer = actor.begin.remote(program.module, program.order)
             self._places[answer] = _Place(shard, actor, node["NodeID"], monotonic())
 
-    def wait(self, timeout_s: float) -> list[Event]:
+    def wait(self, timeout_s: float) -> None:
         with _reached(self):
             ready, _ = self._ray.wait(list(self._places), num_returns=1, timeout=timeout_s)
         with postponed(), _reached(self):
-            return [event for answer in ready for event in self._hear(answer)] or list(self._late())
+            for answer in ready:
+                self.heard += self._hear(answer)
+            self.heard += self._late()
 
     def stop(self) -> None:
         for place in self._places.values():
             place.actor.stop.remote()
 
     def kill(self) -> None:
+        self.heard.clear()
         while self._places:
             _, place = self._places.popitem()
             self._ray.kill(place.actor)

@@ -39,8 +39,9 @@ class Seat:
     def hear(self, timeout_s: float) -> Heard:
         """Wait for what it says."""
         lines: list[bytes] = []
-        for event in self._machine.wait(timeout_s):
-            match event:
+        self._machine.wait(timeout_s)
+        while self._machine.heard:
+            match self._machine.heard.popleft():
                 case Said(line=line):
                     lines.append(line)
                 case Ended(status=status):

@@ -55,11 +55,12 @@ class Shards:
         """
         while self._waiting or self._running:
             self._place()
-            events = self._machines.wait(_LOOK_S)
-            for event in events:
-                yield self._again(event) if isinstance(event, Lost) else self._taken(event)
-            if not events:
+            self._machines.wait(_LOOK_S)
+            if not self._machines.heard:
                 yield None
+            while self._machines.heard:
+                event = self._next()
+                yield self._again(event) if isinstance(event, Lost) else event
 
     def stop(self) -> Iterator[Event]:
         """Ask those that run to end, and tell their last words; interrupted, it kills them."""
@@ -69,8 +70,9 @@ class Shards:
             if self._running:
                 self._machines.stop()
             while self._running and (left_s := until - monotonic()) > 0:
-                for event in self._machines.wait(left_s):
-                    yield self._taken(event)
+                self._machines.wait(0.0 if self._machines.heard else left_s)
+                while self._machines.heard:
+                    yield self._next()
         finally:
             self._running.clear()
             self._machines.kill()
@@ -87,14 +89,15 @@ class Shards:
                 "machines, and run it again."
             )
 
-    def _taken(self, event: Event) -> Event:
-        if not isinstance(event, Said):
+    def _next(self) -> Event:
+        event = self._machines.heard[0]
+        if not isinstance(event, Said):  # first: whoever is interrupted behind the next line must not wait for it
             self._running.discard(event.shard)
+        self._machines.heard.popleft()
         return event
 
     def _again(self, lost: Lost) -> Lost | Retried:
         """Have a program that was lost run anew, unless that was done often enough."""
-        self._running.discard(lost.shard)
         self._lost[lost.shard] += 1
         if self._lost[lost.shard] > self._retries:
             return lost

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from omni_ipc.errors import Inconclusive, UsageError
-from omni_ipc.machines import Event, LocalMachines, Said
+from omni_ipc.machines import LocalMachines, Said
 from omni_ipc.records import Verdict
 from omni_ipc.testbed import explore
 from omni_ipc.workflows.exploring import explore_scenario
@@ -24,13 +23,16 @@ class Losing(LocalMachines):
         super().__init__(2)
         self._left = times
 
-    def wait(self, timeout_s: float) -> Sequence[Event]:  # type: ignore[override]
-        events = super().wait(timeout_s)
+    def wait(self, timeout_s: float) -> None:
+        super().wait(timeout_s)
         running = self._running.get(0)
-        if self._left and running is not None and any(isinstance(event, Said) and event.shard == 0 for event in events):
+        if (
+            self._left
+            and running is not None
+            and any(isinstance(event, Said) and event.shard == 0 for event in self.heard)
+        ):
             self._left -= 1
             running.process.kill()
-        return events
 
 
 def test_a_job_that_is_lost_is_done_anew() -> None:

@@ -150,13 +150,10 @@ def test_no_machine_left_is_told() -> None:
     """Programs that have not run are counted."""
 
     class Nothing:
-        path = ()
+        heard: Sequence[Event] = ()
 
         def __len__(self) -> int:
             return 0
-
-        def wait(self, timeout_s: float) -> list[Event]:
-            return []
 
         def kill(self) -> None: ...
 
