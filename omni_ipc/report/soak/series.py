@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from omni_ipc.accounts import Account, Sample
 from omni_ipc.report.quantities import figure, size
@@ -82,17 +82,23 @@ def _between(samples: Sequence[Sample], moments: Sequence[float]) -> Iterator[fl
 
 
 def _by_process(columns: Sequence[Sequence[Sample]], of: Callable[[Sample], Mapping[str, int]]) -> list[Series]:
-    """Give a line a process; where these are too many, one for those of each kind or shard together."""
-    names = sorted({name for column in columns for at in column for name in of(at)})
-    grouped = next(by for by in _GROUPS if len({by(name) for name in names}) < MOST_LINES)
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(grouped(name), []).append(name)
+    """Give a line a process, or a group of them."""
+    groups = grouped({name for column in columns for at in column for name in of(at)})
 
     def together(members: Sequence[str]) -> Callable[[Sample], float | None]:
         return lambda at: sum(of(at).get(name, 0) for name in members) if of(at).keys() & set(members) else None
 
     return [_series(group, columns, together(members)) for group, members in groups.items()]
+
+
+def grouped(processes: Iterable[str]) -> dict[str, list[str]]:
+    """Give each process by itself; where these are too many, those of each kind or shard together, or all."""
+    names = sorted(processes)
+    by = next(by for by in _GROUPS if len({by(name) for name in names}) < MOST_LINES)
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(by(name), []).append(name)
+    return groups
 
 
 def _kind(process: str) -> str:

@@ -23,7 +23,16 @@ def sentences(account: Account) -> Iterator[str]:
     yield f"{size(account.checked_bytes)} of outputs were checked by checksum."
     if account.faults:
         yield _faults(account.faults)
-    yield from map(_validation, account.validations)
+    yield from map(validation, account.validations)
+
+
+def validation(of: Validation) -> str:
+    """Say what became of recordings that were held against a spec."""
+    recordings = of.accepted + of.rejected + of.inconclusive
+    named = {"accepted": of.accepted, "rejected": of.rejected, "inconclusive": of.inconclusive}
+    answers = of_counts({answer: count for answer, count in named.items() if count}) or "none"
+    steps = counted(of.steps, "step")
+    return f"{counted(recordings, 'recording')}, {steps} of {of.spec}: {answers}."
 
 
 def rate(account: Account) -> str:
@@ -59,11 +68,3 @@ def _faults(faults: Sequence[Survived]) -> str:
     slowest = f"the next result came after {duration(max(recoveries))} at most"
     silent = len(faults) - len(recoveries)
     return f"{told}; {slowest}{f'; after {silent:,} of them none came' if silent else ''}."
-
-
-def _validation(validation: Validation) -> str:
-    recordings = validation.accepted + validation.rejected + validation.inconclusive
-    named = {"accepted": validation.accepted, "rejected": validation.rejected, "inconclusive": validation.inconclusive}
-    answers = of_counts({answer: count for answer, count in named.items() if count}) or "none"
-    steps = counted(validation.steps, "step")
-    return f"{counted(recordings, 'recording')}, {steps} of {validation.spec}: {answers}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Iterator, Mapping
 
@@ -25,14 +26,19 @@ def parts(account: Account) -> Iterator[RenderableType]:
     where = f"{counted(account.workers, 'worker')} on {account.machine.device}"
     took = f"{where}, {duration(account.seconds)}, {rate(account)}"
     yield verdict_lines("soak", account.verdict, took, *sentences(account))
-    if rows := list(_latencies(account)):
-        yield ""
-        yield table(("kind", "count", "half within", "99 % within", "all within"), rows)
+    if account.latencies:
+        yield from ("", latency_table(account))
     for finding in account.findings[:MOST_FINDINGS]:
         yield ""
         yield from _finding(finding)
     if len(account.findings) > MOST_FINDINGS:
         yield f"… and {counted(len(account.findings) - MOST_FINDINGS, 'more finding')}; --json and --html tell all"
+
+
+def latency_table(account: Account, *, most: int | None = None) -> RenderableType:
+    """Give a line a kind of request: what took longest in all first, and of these at most that many."""
+    titles = ("kind", "count", "half within", "99 % within", "all within")
+    return table(titles, list(itertools.islice(_latencies(account), most)))
 
 
 def shard_table(shards: Mapping[str, Account]) -> RenderableType:
