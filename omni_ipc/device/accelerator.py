@@ -88,7 +88,7 @@ class Accelerator:
     def pin(self, buffer: memoryview) -> None:
         """Do nothing: copies into this memory are staged by the driver; slower, and as right."""
 
-    def unpin(self) -> None:
+    def close(self) -> None:
         return
 
     def synchronize(self) -> None:

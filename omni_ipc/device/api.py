@@ -68,10 +68,10 @@ class Device(Protocol):
         """Let copies off the device land where they are sent from, if there is room; for `to_host` from now on."""
 
     def pin(self, buffer: memoryview) -> None:
-        """Let the device copy into this memory by itself; until `unpin`."""
+        """Let the device copy into this memory by itself; until `close`."""
 
-    def unpin(self) -> None:
-        """Undo every `pin`; before the memory is unmapped."""
+    def close(self) -> None:
+        """Undo every `pin`, and give back what else it holds; before that memory is unmapped."""
 
     def synchronize(self) -> None:
         """Wait for all work issued to the device."""

@@ -23,7 +23,7 @@ class CudaDevice(Accelerator):
         if int(_cudart().cudaHostRegister(address, buffer.nbytes, 0)) == 0:
             self._pinned.append(address)
 
-    def unpin(self) -> None:
+    def close(self) -> None:
         while self._pinned:
             _cudart().cudaHostUnregister(self._pinned.pop())
 

@@ -36,7 +36,7 @@ class HostDevice:
     def pin(self, buffer: memoryview) -> None:
         return
 
-    def unpin(self) -> None:
+    def close(self) -> None:
         return
 
     def synchronize(self) -> None:

@@ -86,7 +86,7 @@ def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory
         ]
         rt = make_runtime(spec, descriptors[len(SEGMENTS) :])
         device = make_device(rt, spec)  # first: without it no pipeline can be built
-        memory.callback(device.unpin)
+        memory.callback(device.close)
         worker = make_worker(rt, spec, segments, device)
         _answer(control, Opened())
         ending = rt.future()

@@ -106,7 +106,7 @@ def sending_slab(device: Device) -> Iterator[tuple[Slab, LaneSender[Note], PortR
             writer = LaneWriter(lane, doorbell=doorbell)
             yield slab, LaneSender(writer, timeout=1, slab=slab), PortReceiver(port, Note)
         finally:
-            device.unpin()
+            device.close()
 
 
 @KINDS

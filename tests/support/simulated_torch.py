@@ -18,9 +18,6 @@ from omni_ipc.testbed.devices.simulated import SimulatedTensor
 
 _ROOT = Path(omni_ipc.__file__).parent
 _OVER_TORCH = (
-    *("device.accelerator", "device.cuda"),
-    *(f"stress.devices.{name}" for name in ("gates", "memory", "held")),
-)
     "device.accelerator",
     "device.cuda",
     "stress.devices.gates",

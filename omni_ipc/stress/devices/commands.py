@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from omni_ipc.seam.api import Future, Runtime
-from omni_ipc.stress.devices.errand import Errand
+from omni_ipc.seam.api import Future, Runtime, Task
 
 
 def at_once() -> None:
@@ -22,7 +21,7 @@ class _Command(NamedTuple):
 
 
 class Commands:
-    """Works through the commands of a stream in a task of its own, which lives as long as there are some.
+    """Works through the commands of a stream in a task of its own, from the first one until `close`.
 
     Args:
         name: of the task: "device.side".
@@ -30,9 +29,12 @@ class Commands:
 
     def __init__(self, rt: Runtime, name: str) -> None:
         self._rt = rt
+        self._name = name
         self._guard = rt.rlock()  # again by whom the garbage collector interrupts here: a dropped tensor is a command
+        self._changed = rt.condition(self._guard)
         self._issued: deque[_Command] = deque()  # guarded by _guard
-        self._errand = Errand(rt, name, self._work)  # guarded by _guard
+        self._task: Task | None = None  # guarded by _guard
+        self._closed = False  # guarded by _guard
         self._failed: BaseException | None = None  # by the task alone; what comes after a failure has failed, too
 
     def issue(self, does: str, run: Callable[[], object], *, ready: Callable[[], object] = at_once) -> Future[None]:
@@ -44,10 +46,22 @@ class Commands:
             ready: waits until the stream may come to it; whoever waits there does not stand before the step yet.
         """
         done: Future[None] = self._rt.future()
-        with self._guard:
+        with self._changed:
+            if self._closed:  # a tensor that is dropped now goes with all of the memory
+                done.cancel()
+                return done
             self._issued.append(_Command(does, run, ready, done))
-            self._errand.begin()
+            self._task = self._task or self._rt.spawn(self._work, name=self._name)
+            self._changed.notify()
         return done
+
+    def close(self) -> None:
+        """Do what was issued, and end the task; what is issued from now on is never done."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._task is not None:
+            self._task.join()
 
     def _work(self) -> None:
         while (command := self._next()) is not None:
@@ -64,8 +78,6 @@ class Commands:
             del command  # with what it holds, which may issue what comes after it
 
     def _next(self) -> _Command | None:
-        with self._guard:
-            if self._issued:
-                return self._issued.popleft()
-            self._errand.rest()
-            return None
+        with self._changed:
+            self._changed.wait_for(lambda: self._issued or self._closed)
+            return self._issued.popleft() if self._issued else None

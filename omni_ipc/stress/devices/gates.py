@@ -15,8 +15,7 @@ from typing import Any, Protocol
 import torch
 
 from omni_ipc.errors import EnvironmentMissing, Timeout
-from omni_ipc.seam.api import Runtime
-from omni_ipc.stress.devices.errand import Errand
+from omni_ipc.seam.api import Runtime, Task
 
 _WAIT_VALUE_GEQ = 0
 _OPEN_FOR_EVER = 0x3FFF_FFFF  # no gate is passed so often; compared as a signed difference of 32 bits
@@ -134,18 +133,22 @@ class Deadline:
     """
 
     def __init__(self, rt: Runtime, name: str, gate: Gate, longest_s: float) -> None:
+        self._rt = rt
+        self._name = name
         self._gate = gate
         self._longest_s = longest_s
         self._changed = rt.condition()
         self._held = 0  # guarded by _changed
         self._passed = 0  # guarded by _changed
-        self._errand = Errand(rt, name, self._watch)  # guarded by _changed
+        self._closed = False  # guarded by _changed
+        self._task: Task | None = None  # guarded by _changed
 
     def held(self) -> None:
-        """Begin to watch, if nobody does."""
+        """Count a hold."""
         with self._changed:
             self._held += 1
-            self._errand.begin()
+            self._task = self._task or self._rt.spawn(self._watch, name=self._name)
+            self._changed.notify_all()
 
     def passed(self) -> None:
         """Count a hold that is behind."""
@@ -153,14 +156,21 @@ class Deadline:
             self._passed += 1
             self._changed.notify_all()
 
+    def close(self) -> None:
+        """End the watch; nobody holds any more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._task is not None:
+            self._task.join()
+
     def _watch(self) -> None:
         with self._changed:
-            while self._passed < self._held:
-                if self._changed.wait(self._longest_s):
+            while not self._closed:
+                if self._changed.wait(self._longest_s if self._passed < self._held else None):
                     continue
                 self._gate.open_for_ever()
                 raise Timeout(
                     f"A stream was held back for {self._longest_s:g} s, and let go then. "
                     "Look at who was to take the next step: the schedule's refusal tells."
                 )
-            self._errand.rest()

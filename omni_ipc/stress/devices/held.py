@@ -56,6 +56,11 @@ class HeldStream:
                 done.record(stream)
                 self._commands.issue(does, functools.partial(self._let_go, number, done), ready=ready)
 
+    def close(self) -> None:
+        """End both tasks, once what was issued is done."""
+        self._commands.close()
+        self._deadline.close()
+
     def _let_go(self, number: int, done: Any) -> None:
         self._gate.open(number)
         self._deadline.passed()
@@ -110,6 +115,11 @@ class HeldCuda(CudaDevice):
         """
         with self._rt.region("Device.Copy"):
             return super().to_host(tree, after=after)
+
+    def close(self) -> None:
+        self._default_steps.close()
+        self._side_steps.close()
+        super().close()
 
     def _mark(self, stream: Any) -> AcceleratorEvent:
         with self.step(stream, "reach"):

@@ -75,8 +75,10 @@ class ThreadedStreams:
     def pin(self, buffer: memoryview) -> None:
         return
 
-    def unpin(self) -> None:
-        return
+    def close(self) -> None:
+        self._default.close()
+        self._side.close()
+        self._device.close()
 
     def synchronize(self) -> None:
         for stream in (self._default, self._side):

@@ -121,7 +121,7 @@ class SimulatedDevice:
     def pin(self, buffer: memoryview) -> None:
         return
 
-    def unpin(self) -> None:
+    def close(self) -> None:
         return
 
     def synchronize(self) -> None:

@@ -55,6 +55,7 @@ def copy_one(torch: SimulatedTorch, *, too_early: bool = False, is_stuck: bool =
         with device.step(computing, "compute"):
             output = torch.compute(lambda: 42)
         host = device.to_host([output, "text"], after=event if too_early else device.record())
+        device.close()
         return [host[0].read(), host[1]]
 
     return scenario
@@ -117,6 +118,7 @@ def in_order(torch: SimulatedTorch) -> Callable[..., object]:
         with steps.step(stream, "compute"):
             output = torch.compute(lambda: 42)
         steps._commands.issue("look", lambda: seen.append(output.read())).result()
+        steps.close()
         assert seen == [42]
 
     return scenario
