@@ -7,17 +7,20 @@ import ctypes
 import gc
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from omni_ipc.accounts import Sample
 from omni_ipc.serving.engine import Engine
+from omni_ipc.stress.ledger import Ledger
 
 PATIENCE_S = 20.0
 """What ends by itself may take so long, on a busy machine."""
 
 _LOOK_EVERY_S = 0.02
 _LIBRARIES = ("/dev/", "/usr/", "/proc/")  # what drivers and libraries open once, and keep
+_HOSTED = b"omni_ipc.serving.hosted"
 _OURS = "/memfd:omni_ipc."
 
 
@@ -48,6 +51,29 @@ def held(pid: int) -> Held | None:
         sum(not target.startswith(_LIBRARIES) or target.startswith(_OURS) for target, _ in files),
         {file.st_ino: file.st_blocks * 512 for target, file in files if target.startswith(_OURS)},
     )
+
+
+def sample(at_s: float, processes: Mapping[str, int], ledger: Ledger) -> Sample:
+    """Look at processes, by name, and at what is counted."""
+    looks = {name: found for name, pid in processes.items() if (found := held(pid)) is not None}
+    shared = {inode: nbytes for found in looks.values() for inode, nbytes in found.shared.items()}
+    return Sample(
+        at_s=at_s,
+        ended=sum(ledger.outcomes().values()),
+        open=ledger.get("open"),
+        resident={name: found.resident for name, found in looks.items()},
+        descriptors={name: found.descriptors for name, found in looks.items()},
+        slots=ledger.get("slots"),
+        shared=sum(shared.values()),
+    )
+
+
+def is_worker(pid: int) -> bool:
+    """Tell whether a process is a worker's, and lives; an id may be another process's by now."""
+    try:
+        return _HOSTED in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def held_slots(engine: Engine) -> int:

@@ -9,11 +9,9 @@ from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.stress.settings import LARGEST_BYTES, SoakConfig
 from omni_ipc.transport.geometry import SlotClass
 
-LEAST_BYTES = 192 << 20
-"""For engine and one worker, with small outputs; and half of it for each worker more."""
-
 LATE_HOST = "omni_ipc.stress.late:LateHost"
 
+_ENGINE_BYTES, _WORKER_BYTES = 192 << 20, 64 << 20
 _PER_BYTE = 6  # of an output: on the device, its copy, its slot (up to twice as large), and what checks it
 _SMALLEST_SLOT = 14  # 16 KiB
 _FEW_SLOTS = (SlotClass(1 << 14, 2), SlotClass(1 << 17, 2))
@@ -67,9 +65,14 @@ class Plan(NamedTuple):
         return f"round {self.number}: {', '.join(words)}, {len(self.engine.output_slots)} sizes of slots"
 
 
+def least_bytes(workers: int) -> int:
+    """Say how much memory a soak takes at least, with small outputs."""
+    return _ENGINE_BYTES + workers * _WORKER_BYTES
+
+
 def room(config: SoakConfig) -> Room:
     """Say what fits into a soak's memory, which is known by now."""
-    left = (config.memory_bytes or 0) - LEAST_BYTES * (config.workers - 1) // 2
+    left = (config.memory_bytes or least_bytes(config.workers)) - config.workers * _WORKER_BYTES
     largest = min(LARGEST_BYTES, left // (_PER_BYTE + config.workers))
     return Room(largest, left // (_PER_BYTE + config.workers) // 2, left // (4 * _MOST_CLASSES))
 

@@ -75,8 +75,7 @@ class ServedProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.kill()
-        os.close(self._hears)
+        self.close()
 
     @property
     def pid(self) -> int:
@@ -98,7 +97,12 @@ class ServedProcess:
         status = self._process.poll()
         if status is None:
             return None
-        return f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
+        return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
+
+    @property
+    def ended_well(self) -> bool:
+        """Tell whether it has ended as it should."""
+        return self._process.poll() == 0
 
     def stop(self) -> None:
         """Let it end behind the round that it is in."""
@@ -106,11 +110,12 @@ class ServedProcess:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
 
-    def kill(self) -> None:
-        """Kill it; the kernel kills its workers then."""
+    def close(self) -> None:
+        """Kill it, if it still lives; the kernel kills its workers then."""
         self.stop()
         self._process.kill()
         self._process.wait()
+        os.close(self._hears)
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None

@@ -14,6 +14,9 @@ from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.stress.perturbed import Perturbation, PerturbedRuntime
 from omni_ipc.stress.settings import SoakConfig
 
+ROUNDS = "rounds"
+"""The folder, in a soak's own, of what the processes of each round measure and take down."""
+
 
 class Runtimes(NamedTuple):
     """Of one round.
@@ -29,7 +32,7 @@ class Runtimes(NamedTuple):
 
 def folder_of(config: SoakConfig, number: int) -> Path:
     """Say where the processes of a round leave what they measure and take down."""
-    return Path(config.folder).absolute() / "rounds" / str(number)
+    return Path(config.folder).absolute() / ROUNDS / str(number)
 
 
 @contextlib.contextmanager

@@ -17,8 +17,9 @@ import time
 import msgspec
 
 from omni_ipc.errors import OmniError
-from omni_ipc.serving.engine import Engine, PipelineSpec
+from omni_ipc.serving.engine import PipelineSpec
 from omni_ipc.serving.group import HostGroup
+from omni_ipc.stress.defective import build
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.leftovers import await_none, held, segments, trim
 from omni_ipc.stress.messages import Began, Ended, Failed, Order, Teller, first_line
@@ -38,6 +39,7 @@ class Serving:
     def __init__(self, around: Around) -> None:
         self._around = around
         self._config = around.config
+        self._build = build(around.config.defect)
         self._teller = around.teller
         self._before = 0  # descriptors of this process
         self._settled: dict[int, int] = {}  # worker's process -> its descriptors behind its first round
@@ -57,7 +59,7 @@ class Serving:
     def _round(self, plan: Plan, hosts: HostGroup, runner: asyncio.Runner) -> None:
         with runtimes(self._config, plan.number, record=plan.recorded) as made:
             config = msgspec.structs.replace(plan.engine, **made.workers)
-            with Engine(config, PIPELINE, hosts=hosts, rt=made.engine) as engine:
+            with self._build.engine(config, PIPELINE, hosts=hosts, rt=made.engine, parts=self._build.parts) as engine:
                 self._teller.say(Began(plan.number, engine.pids, plan.seconds, plan.recorded, str(plan)))
                 runner.run(Round(plan, engine, self._around).run())
             del engine
@@ -70,7 +72,7 @@ class Serving:
     def _left(self, hosts: HostGroup) -> str:
         """Say what is still held of a round; nothing, if there is nothing."""
         left = []
-        if (count := _descriptors(os.getpid())) != self._before:
+        if (count := _descriptors(os.getpid())) > self._before:  # fewer, if a worker was killed
             left.append(f"the process of the engine has {count} descriptors, and had {self._before} before")
         if (count := segments()) > 1:  # that of the ledger
             left.append(f"it has {count - 1} segments mapped")

@@ -1,0 +1,140 @@
+"""The account of a soak while it is kept: what comes in is judged, what is measured added up, samples are thinned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from omni_ipc.accounts import Account, Finding, Histogram, Machine, Sample, Survived, Validation
+from omni_ipc.stress.ledger import Ledger
+from omni_ipc.stress.settings import SoakConfig
+
+MOST_SAMPLES = 2_000
+
+LOST = "lost with the engine"
+"""How requests end whose engine was killed: there is nobody left to tell them."""
+
+_AFTER_S = 60.0  # of a fault: so long it may be felt
+_MOST_FINDINGS = 100
+_GROWTH_BYTES = 64 << 20  # what allocators keep
+_ROUNDS = 9  # that it takes to tell growth from the ups and downs at the beginning
+
+
+class Around(NamedTuple):
+    """Where else an account gets its facts from.
+
+    Args:
+        blows: when faults were put in, on the monotonic clock.
+        survived: how they were met.
+        failed: why some could not be put in.
+        validations: of recordings.
+    """
+
+    blows: Callable[[], Sequence[float]]
+    survived: Callable[[], tuple[Survived, ...]]
+    failed: Callable[[], tuple[str, ...]]
+    validations: Callable[[], tuple[Validation, ...]]
+
+
+class Book:
+    """Keeps the account; one task's.
+
+    Attributes:
+        began_s: on the monotonic clock.
+        lost: requests whose engine was killed.
+        interrupted: why the soak ended before its time; empty if it did not.
+    """
+
+    def __init__(self, config: SoakConfig, machine: Machine, ledger: Ledger) -> None:
+        self._config = config
+        self._machine = machine
+        self._ledger = ledger
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self.began_s = time.monotonic()
+        self.lost = 0
+        self.interrupted = ""
+        self._samples: list[Sample] = []
+        self._every = 1  # how manieth sample is kept
+        self._seen = 0
+        self._findings: list[Finding] = []
+        self._regions: dict[str, Histogram] = {}
+        self._own: dict[str, list[int]] = {}  # process -> its memory behind each round
+        self.around = Around(tuple, tuple, tuple, tuple)
+
+    def is_explained(self, at_s: float, round_s: float) -> bool:
+        """Tell whether a fault explains what happened at a time, in a round that had begun at another."""
+        return any(blow <= at_s and (blow >= round_s or at_s - blow < _AFTER_S) for blow in self.around.blows())
+
+    def find(self, kind: str, message: str, *, at_s: float | None = None, recordings: str | None = None) -> None:
+        """Note something that must not be; when nothing is said of it, it is now."""
+        if len(self._findings) < _MOST_FINDINGS:
+            at_s = (time.monotonic() if at_s is None else at_s) - self.began_s
+            self._findings.append(Finding(at_s=at_s, kind=kind, message=message, recordings=recordings))
+
+    def sample(self, sample: Sample) -> None:
+        """Keep a sample; of a long soak every second one, or fourth, and so on."""
+        self._seen += 1
+        if self._seen % self._every:
+            return
+        self._samples.append(sample)
+        if len(self._samples) > MOST_SAMPLES:
+            del self._samples[1::2]
+            self._every *= 2
+
+    def measured(self, regions: dict[str, Histogram]) -> None:
+        """Add what the processes of a round have measured."""
+        for name, histogram in regions.items():
+            self._regions[name] = self._regions.get(name, Histogram()) + histogram
+
+    def settled(self, own_bytes: dict[str, int]) -> None:
+        """Note what memory processes have for themselves behind a round."""
+        for name, nbytes in own_bytes.items():
+            self._own.setdefault(name, []).append(nbytes)
+
+    def replaced(self) -> None:
+        """Judge what processes had, which are no more, or are others from now on."""
+        for name, sizes in self._own.items():
+            if len(sizes) < _ROUNDS:
+                continue
+            before, after = max(sizes[1:4]), min(sizes[-3:])
+            if after - before > _GROWTH_BYTES:
+                self.find(
+                    "leftover",
+                    f"The memory of {name} grew from {before >> 20:,} MiB to {after >> 20:,} MiB in {len(sizes)} "
+                    "rounds, each of which had given back everything.",
+                )
+        self._own.clear()
+
+    def close(self) -> None:
+        """Judge what can be judged only at the end."""
+        self.replaced()
+        outcomes = sum(self._ledger.outcomes().values()) + self.lost
+        if outcomes != self._ledger.get("admitted"):
+            self.find(
+                "outcome", f"{self._ledger.get('admitted'):,} requests went in, and {outcomes:,} outcomes came out."
+            )
+
+    def account(self) -> Account:
+        """Give the account as it stands."""
+        outcomes = {name: count for name, count in {**self._ledger.outcomes(), LOST: self.lost}.items() if count}
+        return Account(
+            started=self._started,
+            seed=self._config.seed,
+            asked_s=self._config.seconds,
+            seconds=time.monotonic() - self.began_s,
+            interrupted=self.interrupted,
+            workers=self._config.workers,
+            machine=self._machine,
+            requests=self._ledger.get("admitted"),
+            outcomes=outcomes,
+            checked_bytes=self._ledger.get("checked_bytes"),
+            latencies={size: found for size, found in self._ledger.latencies().items() if any(found.counts)},
+            regions=dict(sorted(self._regions.items())),
+            samples=tuple(self._samples),
+            faults=self.around.survived(),
+            validations=self.around.validations(),
+            findings=tuple(self._findings),
+            reasons=self.around.failed(),
+        )

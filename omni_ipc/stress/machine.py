@@ -1,0 +1,118 @@
+"""Where a soak runs: the machine, its devices and their driver, as they tell of themselves."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc import __version__
+from omni_ipc.accounts import Machine
+from omni_ipc.device.api import KINDS
+from omni_ipc.errors import EnvironmentMissing, UnknownName
+
+_LONGEST_S = 120.0
+_ASK = """
+import json, sys, torch
+kind = sys.argv[1]
+there = getattr(torch, kind)
+count = there.device_count() if there.is_available() else 0
+driver = there.get_device_properties(0).driver_version if kind == "xpu" and count else torch.version.cuda or ""
+names = [there.get_device_name(index) for index in range(count)]
+print(json.dumps({"torch": torch.__version__, "names": names, "driver": driver}))
+"""
+
+
+class _Asked(msgspec.Struct):
+    """What torch says.
+
+    Args:
+        driver: of XPU its version; of CUDA the version of the library that torch was built with.
+    """
+
+    torch: str
+    names: list[str]
+    driver: str
+
+
+def look(device: str, workers: int) -> tuple[Machine, str]:
+    """Look at the machine.
+
+    Args:
+        device: "cpu", "cuda", "xpu:1"; or the import path of another one.
+
+    Returns:
+        it, and the device of each worker: with "{rank}" for its rank, if each of them has its own.
+
+    Raises:
+        UnknownName: there is no such kind of device.
+        EnvironmentMissing: torch, or that device, is missing here.
+    """
+    kind, _, index = device.partition(":")
+    versions = {"omni_ipc": __version__, "python": platform.python_version()}
+    versions["numpy"] = importlib.metadata.version("numpy")
+    if kind == "cpu" or "." in device:
+        return _machine(device, (_processor(),), "", versions), device
+    if kind not in KINDS or (index and not index.isdecimal()):
+        raise UnknownName("device", device, (*KINDS, "cuda:0"))
+    asked = _ask_torch(kind, device)
+    versions["torch"] = asked.torch
+    if int(index or 0) >= len(asked.names):
+        raise EnvironmentMissing(
+            f"Device '{device}' is not here: torch {asked.torch} sees {len(asked.names)} {kind.upper()} devices.",
+            "Use --device cpu, or run on a machine with a driver and a torch that is built for it.",
+        )
+    each = not index and len(asked.names) >= workers > 1
+    used = asked.names[:workers] if each else [asked.names[int(index or 0)]]
+    return _machine(device, tuple(used), _driver(asked), versions), f"{kind}:{'{rank}' if each else int(index or 0)}"
+
+
+def _machine(device: str, devices: tuple[str, ...], driver: str, versions: dict[str, str]) -> Machine:
+    return Machine(
+        host=platform.node(),
+        system=f"{platform.system()} {platform.release()}, {platform.machine()}",
+        cores=len(os.sched_getaffinity(0)),
+        memory_bytes=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        device=device,
+        devices=devices,
+        driver=driver,
+        versions=versions,
+    )
+
+
+def _ask_torch(kind: str, device: str) -> _Asked:
+    """Ask torch in a process of its own: where it has looked at a device once, it keeps it, and memory there."""
+    remedy = "pip install 'omni-ipc[torch]'"
+    if importlib.util.find_spec("torch") is None:
+        raise EnvironmentMissing(f"Device '{device}' needs torch, which is not installed here.", remedy)
+    try:
+        said = subprocess.run(
+            [sys.executable, "-c", _ASK, kind], capture_output=True, text=True, check=True, timeout=_LONGEST_S
+        ).stdout
+    except subprocess.SubprocessError as error:
+        told = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
+        raise EnvironmentMissing(f"Device '{device}' cannot be looked at: {told}.", "omni-ipc doctor") from None
+    return msgspec.json.decode(said, type=_Asked)
+
+
+def _driver(asked: _Asked) -> str:
+    """Name the driver; NVIDIA's tells its version in a file."""
+    try:
+        kernel = Path("/proc/driver/nvidia/version").read_text().splitlines()[0].partition(":")[2].split("  ")
+    except (OSError, IndexError):
+        return asked.driver
+    return f"{' '.join(word.strip() for word in kernel[:2]).strip()}, CUDA {asked.driver}"
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.machine()
