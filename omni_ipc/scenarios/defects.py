@@ -9,6 +9,7 @@ from typing import Any
 from omni_ipc.scenarios.defects_device import SleepWithoutDrain, UnsynchronisedCopy
 from omni_ipc.scenarios.defects_engine import DeferredAdmission, ShortOutputTimeout, ShutdownDiscardsDelivered
 from omni_ipc.scenarios.defects_executor import CancelledFuture, StaleReply, WaitAfterShutdown
+from omni_ipc.scenarios.defects_overflow import AggregateOverflow, LossyOverflow, TimeoutConsumes
 from omni_ipc.scenarios.defects_streams import (
     AbandonedStream,
     AbortedOutputLeak,
@@ -16,14 +17,8 @@ from omni_ipc.scenarios.defects_streams import (
     StreamLeftOpen,
     WaitCountedAsCompute,
 )
-from omni_ipc.scenarios.legacy.pickled_queue import PickledQueue
-from omni_ipc.scenarios.legacy.pickling import Pickled
-from omni_ipc.scenarios.legacy.pubsub import Socket
 from omni_ipc.scenarios.legacy.shared_lane import SharingSender
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.result_link import PAUSE_S, Ends, ResultLink
-from omni_ipc.scenarios.world import CONFIG
-from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Delivery
 from omni_ipc.serving.messages import OutputReady, Reply
 from omni_ipc.serving.outputs import OutputTable
@@ -60,50 +55,6 @@ class UnpackOutsideLock(ResultPump):
                 future.set_result(value)
             else:
                 table._cached[ready.output] = value
-
-
-class LossyOverflow(ResultLink):
-    """Sends what is larger than a slot by PUB/SUB, which drops it unless the subscriber has joined."""
-
-    def open(self, rt: Runtime) -> Ends:
-        overflow: Socket[Pickled] = Socket(rt=rt)
-        rt.spawn(_join_late, rt, overflow, name="subscriber")
-        return _pickled(PickledQueue(rt=rt, overflow=overflow, slot_bytes=_SMALL_SLOT_BYTES))
-
-
-class TimeoutConsumes(ResultLink):
-    """Takes the slot of a large message, and lets go of it when the wait for its payload times out."""
-
-    def open(self, rt: Runtime) -> Ends:
-        overflow: Socket[Pickled] = Socket(rt=rt)
-        overflow.join()
-        return _pickled(PickledQueue(rt=rt, overflow=overflow, slot_bytes=_SMALL_SLOT_BYTES, pause_s=PAUSE_S))
-
-
-class AggregateOverflow(ResultLink):
-    """Sets large values aside one by one, so that many just under the threshold overflow a slot, onto PUB/SUB."""
-
-    def open(self, rt: Runtime) -> Ends:
-        overflow: Socket[Pickled] = Socket(rt=rt)
-        rt.spawn(_join_late, rt, overflow, name="subscriber")
-        queue: PickledQueue[Reply] = PickledQueue(
-            rt=rt, overflow=overflow, slot_bytes=_SMALL_SLOT_BYTES, inline_bytes=_SMALL_INLINE_BYTES
-        )
-        return _pickled(queue)
-
-
-_SMALL_SLOT_BYTES = 448  # one output of the scenario fits, with its message; a batch of two does not
-_SMALL_INLINE_BYTES = 192  # no single output is over it
-
-
-def _join_late(rt: Runtime, overflow: Socket[Pickled]) -> None:
-    """Subscribe at the moment at which the output is published: in either order."""
-    rt.sleep(CONFIG.poll_s)
-    overflow.join()
-
-
-def _pickled(queue: PickledQueue[Reply]) -> Ends:
-    return Ends(queue.writer(), queue.writer(), queue)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ the model's callers decide (join, receive, give up), which the product tells by 
 
 from __future__ import annotations
 
-from omni_ipc.errors import UsageError
 from omni_ipc.scenarios.launch import TaskLink, launch_worker
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.result_link import PAUSE_S, ResultLink
+from omni_ipc.scenarios.result_link import PAUSE_S
 from omni_ipc.scenarios.world import CONFIG, EngineWorld, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Sender
@@ -25,8 +24,6 @@ class OverflowWorld(EngineWorld):
     """A dispatcher executes the batch; two consumers wait for its outputs."""
 
     def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
-        if launch is not None and parts.link is not ResultLink:
-            raise UsageError("This defect lies in the link between the tasks of one process. Replay it there.")
         super().__init__(
             rt=rt,
             parts=parts,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Receiver, Sender
@@ -14,6 +14,10 @@ from omni_ipc.transport.layout import DOORBELL_BYTES
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.writer import LaneWriter
+
+if TYPE_CHECKING:
+    from omni_ipc.serving.worker import Worker
+    from omni_ipc.serving.workers import HostedWorkers
 
 RING_BYTES = 1024  # a quarter holds one of an output's three records
 PAUSE_S = 0.05
@@ -31,7 +35,13 @@ class Ends(NamedTuple):
 
 
 class ResultLink:
-    """A lane for each of the worker's threads, over plain memory of this process, and the port that reads both."""
+    """A lane for each of the worker's threads, over plain memory of this process, and the port that reads both.
+
+    Attributes:
+        worker: what sends this way from a process of its own, if not every worker does.
+    """
+
+    worker: type[Worker] | None = None
 
     def open(self, rt: Runtime) -> Ends:
         """Lay the way, and give its ends."""
@@ -46,6 +56,9 @@ class ResultLink:
         )
         port = Port(rt=rt, lanes=[LaneReader(lane) for lane in lanes], doorbell=doorbell)
         return Ends(replies, outputs, PortReceiver(port, Reply))
+
+    def attach(self, rt: Runtime, link: HostedWorkers) -> None:
+        """Have a worker process's results come this way; those of the product do."""
 
 
 class _PausingWriter(LaneWriter):

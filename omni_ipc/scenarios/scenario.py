@@ -39,12 +39,12 @@ class Staged:
     """What a worker process computes with, in place of what the world itself has; classes by import path.
 
     Args:
+        options: of the pipeline.
         device: gets the name of the one that was asked for as its option "kind"; that one itself unless given.
-        tells_device: the pipeline gets it as its option "device".
     """
 
     pipeline: str = "omni_ipc.scenarios.pipelines:TensorPipeline"
-    tells_device: bool = True
+    options: Mapping[str, int] = dataclasses.field(default_factory=dict)
     device: str | None = None
 
 

@@ -65,7 +65,7 @@ def _clients(*regions: str) -> set[tuple[str, str]]:
 
 _REQUEST_PATH = _ENGINE | _clients("Engine.Admit", "Consumer.Wait", "Stream.Deliver", "Stream.End")
 
-_ON_STREAMS = Staged("omni_ipc.stress.devices:StreamPipeline", False, "omni_ipc.stress.devices:open_streams")
+_ON_STREAMS = Staged("omni_ipc.stress.devices:StreamPipeline", device="omni_ipc.stress.devices:open_streams")
 
 SCENARIOS: Mapping[str, Scenario] = {
     scenario.name: scenario
@@ -117,6 +117,7 @@ SCENARIOS: Mapping[str, Scenario] = {
             name="overflow",
             world=overflow.OverflowWorld,
             transparent=("Worker.Reply", "Worker.Announce", "Worker.Close"),
+            staged=Staged(options={"count": 16}),  # numbers that a datagram holds
         ),
         Scenario(name="drain", world=drain.DrainWorld, staged=_ON_STREAMS),
         Scenario(
@@ -185,7 +186,7 @@ SCENARIOS: Mapping[str, Scenario] = {
             name="late_answer",
             model="StaleReply",
             world=late_answer.LateAnswerWorld,
-            staged=Staged("omni_ipc.scenarios.late_answer:EchoingPipeline", False),
+            staged=Staged("omni_ipc.scenarios.late_answer:EchoingPipeline"),
             tasks={"Dispatcher": "dispatcher", "Worker": "worker.main", "Pump": "pump"},
             steps=frozenset(
                 {

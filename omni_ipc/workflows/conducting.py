@@ -154,16 +154,19 @@ def _launch_on(host: WorkerHost, device: str, conductor: Conductor, staged: Stag
     """Make a launch that opens the parts' worker on a host, conducted as the engine's own tasks are."""
 
     def launch(rt: Runtime, parts: Parts) -> WorkerLink:
+        worker = parts.link.worker or parts.worker
         spec = WorkerSpec(
-            worker=f"{parts.worker.__module__}:{parts.worker.__qualname__}",
+            worker=f"{worker.__module__}:{worker.__qualname__}",
             pipeline=staged.pipeline,
-            pipeline_options={"device": device} if staged.tells_device else {},
+            pipeline_options=dict(staged.options),
             device=staged.device or device,
             device_options={"kind": device} if staged.device else {},
             runtime="omni_ipc.seam.conducted:ConductedRuntime",
             runtime_options={"vocabulary": sorted(vocabulary)},
             drain_timeout_s=CONFIG.drain_timeout_s,
         )
-        return host.open(rt, spec, connection=conductor.connect())
+        link = host.open(rt, spec, connection=conductor.connect())
+        parts.link().attach(rt, link)
+        return link
 
     return launch

@@ -174,7 +174,7 @@ class Conductor:
         """Let a task wait for its turn, unless the schedule does not have what it does between regions."""
         if self._free:
             return
-        if arrival.until is None and not _is_region(arrival.action):
+        if arrival.until is None and not is_region(arrival.action):
             due = next((step for step in self._steps[self._at :] if step.task == arrival.task), None)
             if due is None or not _matches(due, arrival):
                 _tell(connection, Go(arrival.ticket))
@@ -195,7 +195,7 @@ class Conductor:
             elsewhere = next((arrival for arrival, _ in standing if arrival.until is None or step.expired), None)
             if elsewhere is None and self._seen.get(step.task, self._bell) is not None:
                 return  # it may yet come
-            if _is_region(step.action):
+            if is_region(step.action):
                 self._refuse("did not come: " + (_place(elsewhere) if elsewhere else f"{step.task} has ended"))
                 return
             self._at += 1
@@ -251,7 +251,8 @@ _MOMENT_S = 1e-6
 _DECODER = msgspec.json.Decoder(Said)
 
 
-def _is_region(action: str) -> bool:
+def is_region(action: str) -> bool:
+    """Tell whether a step is a region, by its name: those of what happens between regions begin small."""
     return "A" <= action[0] <= "Z"
 
 

@@ -9,25 +9,42 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from omni_ipc.records import Origin, Step, Trace
 from omni_ipc.scenarios import Scenario
+from omni_ipc.workflows.conductor import is_region
 
 _WAYS = ("Bell.", "Port.", "Reader.", "Writer.")
 """Regions of a lane; how many there are depends on the lane."""
+
+_LEGACY = ("Socket.",)
+"""Regions of parts that only defects have; see scenarios/legacy."""
 
 _USES = frozenset({"condition.wake", "event.is_set", "event.set", "future.cancel", "loop.call_soon_threadsafe"})
 _LIMITED = frozenset({"condition.wake", "future.exception", "future.result", "loop.select"})
 
 
-def schedule_of(trace: Trace, scenario: Scenario) -> list[Step]:
-    """Give the steps that tasks of real processes are to take, in their order."""
+def schedule_of(trace: Trace, scenario: Scenario, defect: str | None) -> list[Step]:
+    """Give the steps that tasks of real processes are to take, in their order.
+
+    Args:
+        defect: that the code has; without it, what only a defect has takes no steps.
+    """
     if trace.origin is Origin.MODEL:
         return [step for step in trace.steps if (step.task, step.action) in scenario.steps]
-    return [*_with_worker(_kept(trace.steps, scenario), scenario)]
+    steps = [*_kept(trace.steps, scenario)]
+    return [*_with_worker(steps if defect is not None else _without_legacy(steps), scenario)]
+
+
+def _without_legacy(steps: Sequence[Step]) -> list[Step]:
+    """Leave out what only defects do, and tasks that do nothing else."""
+    concerned = {step.task for step in steps if step.action.startswith(_LEGACY)}
+    left = [step for step in steps if not step.action.startswith(_LEGACY)]
+    others = {step.task for step in left if is_region(step.action) or step.task not in concerned}
+    return [step for step in left if step.task in others]
 
 
 def _kept(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
@@ -42,7 +59,7 @@ def _kept(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
 def _staged(step: Step, scenario: Scenario) -> Step | None:
     task = re.sub(r"^(worker\.output) .*", r"\1", step.task)  # a stand-in has a task for each output
     match step.action:
-        case region if "A" <= region[0] <= "Z":
+        case region if is_region(region):
             of_lane = region.startswith(_WAYS) and (step.task, region) not in scenario.steps
             return None if of_lane else Step(task, region, step.fields)
         case limited if step.expired and limited in _LIMITED:

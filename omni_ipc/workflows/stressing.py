@@ -101,7 +101,7 @@ def _check(file: Path, trace: Trace) -> None:
     if trace.defect is not None and trace.defect not in scenarios.DEFECTS:
         raise UnknownName("defect", trace.defect, scenarios.DEFECTS)
     scenario.parts(trace.defect)  # refuses a defect of another scenario
-    if not schedule_of(trace, scenario):
+    if not schedule_of(trace, scenario, trace.defect):
         raise UsageError(f"'{file}' has no steps that could be put in order. Make it anew: omni-ipc explore --save.")
 
 
@@ -182,7 +182,7 @@ def _run(
     trace: Trace, scenario: Scenario, defect: str | None, hosts: _Hosts, device: str, repeat: int
 ) -> tuple[Tried, _Faults]:
     """Run one of the two, and judge it."""
-    steps, parts = schedule_of(trace, scenario), scenario.parts(defect)
+    steps, parts = schedule_of(trace, scenario, defect), scenario.parts(defect)
     vocabulary = {(step.task, step.action) for step in steps}
     runs = [
         run_on_processes(scenario, parts, steps, device=device, host=hosts.free(), vocabulary=vocabulary)

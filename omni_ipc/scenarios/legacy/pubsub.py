@@ -23,17 +23,19 @@ class Socket(Generic[T]):
     """
 
     def __init__(self, *, rt: Runtime, high_water: int = 0) -> None:
+        self._rt = rt
         self._way: Queue[T] = rt.queue(high_water)
         self._joined = rt.event()
 
     def join(self) -> None:
         """Subscribe; what was published before is gone."""
-        self._joined.set()
+        with self._rt.region("Socket.Join"):
+            self._joined.set()
 
     def publish(self, message: T) -> None:
         """Send, and never say whether anybody will get it."""
-        if self._joined.is_set():
-            with contextlib.suppress(queue.Full):
+        with self._rt.region("Socket.Publish"), contextlib.suppress(queue.Full):
+            if self._joined.is_set():
                 self._way.put_nowait(message)
 
     def receive(self, timeout: float) -> T:
@@ -45,4 +47,5 @@ class Socket(Generic[T]):
         try:
             return self._way.get(timeout=timeout)
         except queue.Empty:
-            raise Timeout(f"No payload came within {timeout:g} s. Wait longer, or look at the worker.") from None
+            with self._rt.region("Socket.GiveUp"):
+                raise Timeout(f"No payload came within {timeout:g} s. Wait longer, or look at the worker.") from None
