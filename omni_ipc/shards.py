@@ -13,6 +13,9 @@ import msgspec
 from omni_ipc.accounts import Account, Finding, Machine, Sample, Survived, Validation
 from omni_ipc.errors import UsageError
 
+ACCOUNT = "account.json"
+"""What a soak keeps in its folder."""
+
 MOST_SAMPLES = 2_000
 """In the account of several shards."""
 
@@ -63,11 +66,12 @@ def merge(shards: Mapping[str, Account]) -> Account:
 
 
 def read(path: Path) -> Account:
-    """Read an account: what a soak keeps in its folder, or what it wrote as its result.
+    """Read an account: the one in the folder of a soak, or what it wrote as its result.
 
     Raises:
         UsageError: the file cannot be read, or holds none.
     """
+    path = path / ACCOUNT if path.is_dir() else path
     try:
         document = msgspec.json.decode(path.read_bytes())
     except OSError as error:

@@ -13,8 +13,7 @@ from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json
 from omni_ipc.report.output import Output
 from omni_ipc.report.targets import require_file
-
-ACCOUNT = "account.json"
+from omni_ipc.shards import ACCOUNT, merge, read
 
 
 def report(
@@ -29,17 +28,15 @@ def report(
 ) -> int:
     """Put the accounts of soaks together, as those of shards, and tell what they come to."""
     from omni_ipc.report.soak.text import parts, shard_table
-    from omni_ipc.shards import merge, read
 
     out = Output(json)
     if html is not None:
         require_file(html)
     with working("reading accounts") as show_progress:
-        files = [path / ACCOUNT if path.is_dir() else path for path in accounts]
         shards = {}
-        for done, (name, file) in enumerate(zip(_names(files), files, strict=True)):
-            show_progress(f"reading {file}", done, len(files))
-            shards[name] = read(file)
+        for done, (name, path) in enumerate(zip(_names(accounts), accounts, strict=True)):
+            show_progress(f"reading {path}", done, len(accounts))
+            shards[name] = read(path)
         whole = merge(shards)
     out.say(*parts(whole))
     if len(shards) > 1:
@@ -52,8 +49,8 @@ def report(
     return out.write("stress report", whole.verdict.exit_code, whole)
 
 
-def _names(files: Sequence[Path]) -> list[str]:
+def _names(paths: Sequence[Path]) -> list[str]:
     """Name each after its file, or the folder of its soak; by its whole path where that is not its own."""
-    short = [file.absolute().parent.name if file.name == ACCOUNT else file.stem for file in files]
+    short = [path.absolute().parent.name if path.name == ACCOUNT else path.stem for path in paths]
     many = Counter(short)
-    return [str(file) if many[name] > 1 else name for name, file in zip(short, files, strict=True)]
+    return [str(path) if many[name] > 1 else name for name, path in zip(short, paths, strict=True)]
