@@ -1,0 +1,102 @@
+"""Violations on real processes are cut down to traces that replay under control, from their recordings alone."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.conformance.recording import load
+from omni_ipc.errors import Inconclusive, UnknownName, UsageError
+from omni_ipc.records import Trace, Verdict
+from omni_ipc.serving.group import HostGroup
+from omni_ipc.workflows.reducing import reduce_recordings
+from omni_ipc.workflows.replaying import replay
+from omni_ipc.workflows.suspects import suspects
+from tests.workflows.violations import DEFECTS, record
+
+Recorded = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """Record, what was not recorded before; by processes that are gone then."""
+
+    @functools.cache
+    def once(defect: str, order_of: str = "") -> Path:
+        with HostGroup(1) as hosts:
+            return record(defect, hosts, tmp_path_factory.mktemp("recorded"), order_of=order_of or defect)
+
+    return once
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_defect_that_showed_on_processes_becomes_a_trace(defect: str, recorded: Recorded, tmp_path: Path) -> None:
+    """Along the order that was recorded, and not by a search of its own; it fails each time it is replayed."""
+    recordings = recorded(defect)
+    reduced = reduce_recordings([recordings], defect=defect, to=tmp_path / "found", seconds=60)
+    assert (reduced.verdict, reduced.along, reduced.defect) == (Verdict.VIOLATED, True, defect)
+    assert reduced.trace is not None
+    trace = Trace.load(Path(reduced.trace))
+    assert trace.strategy == "guided by a recording, seed 0"
+    replayed = replay(trace, defect=defect)
+    assert (replayed.verdict, replayed.followed) == (Verdict.VIOLATED, len(trace.steps))
+    assert replay(trace).verdict is not Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("order", ["late_split_map", "aborted_output_leak"])
+def test_the_reference_in_the_same_order_is_no_violation(order: str, recorded: Recorded, tmp_path: Path) -> None:
+    """On processes it ends well, and so it does in every scenario, which is told as what it is."""
+    recordings = recorded("", order)
+    reduced = reduce_recordings([recordings], to=tmp_path / "found", seconds=0.5)
+    assert reduced.verdict is Verdict.INCONCLUSIVE
+    assert reduced.trace is None
+    assert not (tmp_path / "found").exists()
+    assert "fails in none of" in reduced.summary
+    assert "Keep the recordings" in reduced.summary
+
+
+def test_what_was_raised_is_suspected_before_what_was_held(recorded: Recorded) -> None:
+    """The output at which the pump died, with the regions that concern it, in their order."""
+    (session,) = load([recorded("cancelled_future")])
+    first, *_ = suspects(session)
+    assert (first.output, first.why) == ("1", "Pump.Deliver raised InvalidStateError")
+    wanted = ("Engine.Admit", "Dispatcher.Mint", "Worker.Announce", "Pump.Unpack", "Stream.End", "Pump.Deliver")
+    assert tuple(action for action in first.order if action in wanted) == wanted
+
+
+def test_a_region_inside_of_another_counts_as_that_one(recorded: Recorded) -> None:
+    """The abort drops the output, and an abort is what a scenario can do."""
+    (session,) = load([recorded("aborted_output_leak")])
+    (only,) = suspects(session)
+    assert only.why.startswith("it was held for ")
+    assert "Consumer.Drop" not in only.order
+    assert only.order.index("Dispatcher.Settle") < only.order.index("Engine.Abort") < only.order.index("Pump.Deliver")
+
+
+def test_the_request_that_is_known_to_be_concerned_comes_first(recorded: Recorded) -> None:
+    """By the client's name of it; who is not known is nobody."""
+    (session,) = load([recorded("late_split_map")])
+    (first, *_) = suspects(session, requests=["b", "somebody"])
+    assert (first.output, first.why) == ("1", "it is of the request that is concerned")
+    assert first.order.count("Engine.Admit") == first.order.count("Consumer.Wait") == 2
+
+
+def test_bad_input_is_told(tmp_path: Path) -> None:
+    """What cannot be looked for, or where."""
+    with pytest.raises(UsageError, match="no recording in"):
+        reduce_recordings([tmp_path], to=tmp_path)
+    with pytest.raises(UnknownName, match=r"Known: .*late_split_map"):
+        reduce_recordings([tmp_path], to=tmp_path, defect="rain")
+    with pytest.raises(UsageError, match="seconds must be positive"):
+        reduce_recordings([tmp_path], to=tmp_path, seconds=0)
+
+
+def test_a_recording_without_an_output_cannot_be_followed(tmp_path: Path) -> None:
+    """As that of another program."""
+    process = '{"kind":"process","thread":0,"number":0,"version":1,"pid":1,"parent":0,"command":"x"}\n'
+    (tmp_path / "1-1.recording.jsonl").write_text(process)
+    with pytest.raises(Inconclusive, match="No output was computed"):
+        reduce_recordings([tmp_path], to=tmp_path)
