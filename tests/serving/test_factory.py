@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from omni_ipc.device.host import HostDevice
 from omni_ipc.errors import UsageError
-from omni_ipc.serving.factory import load
+from omni_ipc.seam.api import Runtime
+from omni_ipc.serving.factory import load, make_device
 from omni_ipc.serving.forks import staying
-from tests.support.lanes import ROOT
+from omni_ipc.serving.spec import WorkerSpec
+from tests.support.lanes import ROOT, RT
 
 
 @pytest.mark.parametrize(
@@ -90,3 +93,19 @@ def test_a_call_that_forks_nothing_is_left_as_it_is() -> None:
     assert staying(os.path.basename)("a/b") == "b"
     with pytest.raises(ZeroDivisionError):
         staying(lambda: 1 // 0)()
+
+
+class Slowed(HostDevice):
+    """A device of a user's own."""
+
+    def __init__(self, rt: Runtime, factor: int) -> None:
+        self.made_with = rt, factor
+
+
+def test_a_device_of_a_user_s_own_is_made_with_its_options_and_the_runtime() -> None:
+    """As pipelines are; one of ours is opened by its name."""
+    path = f"{__name__}:{Slowed.__name__}"
+    device = make_device(RT, WorkerSpec(pipeline="any:Pipeline", device=path, device_options={"factor": 3}))
+    assert isinstance(device, Slowed)
+    assert device.made_with == (RT, 3)
+    assert type(make_device(RT, WorkerSpec(pipeline="any:Pipeline"))) is HostDevice

@@ -102,8 +102,12 @@ class DriverGate:
         self._word[0] = _OPEN_FOR_EVER
 
 
-def require_gates(rt: Runtime, device: str) -> Driver:
+def require_gates(clock: Runtime, device: str) -> Driver:
     """Try whether streams of a device can be held back by it; returns the driver that does.
+
+    Args:
+        clock: whose time passes.
+        device: torch's name of it.
 
     Raises:
         EnvironmentMissing: they cannot.
@@ -116,9 +120,9 @@ def require_gates(rt: Runtime, device: str) -> Driver:
         passed.record(stream)
         held = not passed.query()
         gate.open(number)
-        until = rt.now() + _PROBE_S
-        while not passed.query() and rt.now() < until:
-            rt.sleep(_POLL_S)
+        until = clock.now() + _PROBE_S
+        while not passed.query() and clock.now() < until:
+            clock.sleep(_POLL_S)
         if not (held and passed.query()):
             how = "was not held back" if not held else f"did not go on within {_PROBE_S:g} s"
             raise EnvironmentMissing(f"A stream of {device} {how} at a wait for a value.", _REMEDY)

@@ -33,20 +33,25 @@ class HeldStream:
 
     Args:
         name: of the task that lets it go on.
+        clock: whose time the deadline goes by: the real one's, also where that of ``rt`` stands still.
         event: makes an event of torch's.
     """
 
-    def __init__(self, rt: Runtime, name: str, gate: Gate, event: Callable[[], Any]) -> None:
+    def __init__(self, rt: Runtime, name: str, gate: Gate, clock: Runtime, event: Callable[[], Any]) -> None:
         self._gate = gate
         self._event = event
         self._commands = Commands(rt, name)
-        self._deadline = Deadline(rt, f"{name}.deadline", gate, LONGEST_HOLD_S)
+        self._deadline = Deadline(clock, f"{name}.deadline", gate, LONGEST_HOLD_S)
+        self._closed = False  # guarded by _guard
         self._guard = rt.rlock()  # hold, command and event of one step follow each other; see Commands
 
     @contextmanager
     def step(self, stream: Any, does: str, *, ready: Callable[[], object] = at_once) -> Iterator[None]:
         """Hold back what is issued to a stream of torch's in this block; see `Commands.issue`."""
         with self._guard:
+            if self._closed:  # nobody would let it go on
+                yield
+                return
             number = self._gate.hold(stream)
             self._deadline.held()
             done = self._event()
@@ -57,7 +62,9 @@ class HeldStream:
                 self._commands.issue(does, functools.partial(self._let_go, number, done), ready=ready)
 
     def close(self) -> None:
-        """End both tasks, once what was issued is done."""
+        """End both tasks, once what was issued is done; nothing is held back from now on."""
+        with self._guard:
+            self._closed = True
         self._commands.close()
         self._deadline.close()
 
@@ -84,13 +91,14 @@ class HeldCuda(CudaDevice):
 
     Args:
         gate: makes a gate.
+        clock: see `HeldStream`.
     """
 
-    def __init__(self, rt: Runtime, index: int, gate: Callable[[], Gate]) -> None:
+    def __init__(self, rt: Runtime, index: int, gate: Callable[[], Gate], clock: Runtime) -> None:
         super().__init__(index)
         self._rt = rt
-        self._default_steps = HeldStream(rt, "device.default", gate(), self._event)
-        self._side_steps = HeldStream(rt, "device.side", gate(), self._event)
+        self._default_steps = HeldStream(rt, "device.default", gate(), clock, self._event)
+        self._side_steps = HeldStream(rt, "device.side", gate(), clock, self._event)
         self._computing = self._torch.current_stream(self._device)
         self.memory = OutputMemory(self.name, self._compute)
 

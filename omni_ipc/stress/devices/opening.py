@@ -8,6 +8,7 @@ import warnings
 from omni_ipc.device.api import open_device
 from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.seam.api import Runtime
+from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.stress.devices.pipeline import Streams
 
 
@@ -32,8 +33,8 @@ def open_streams(rt: Runtime, kind: str = "cpu") -> Streams:
     from omni_ipc.stress.devices.held import HeldCuda
 
     try:
-        driver = require_gates(rt, name)
+        driver = require_gates(NativeRuntime(), name)
     except EnvironmentMissing as error:
         warnings.warn(str(error), RuntimeWarning, stacklevel=2)
         return ThreadedStreams(rt, name)
-    return HeldCuda(rt, int(name.partition(":")[2]), functools.partial(DriverGate, driver))
+    return HeldCuda(rt, int(name.partition(":")[2]), functools.partial(DriverGate, driver), NativeRuntime())

@@ -49,7 +49,7 @@ def copy_one(torch: SimulatedTorch, *, too_early: bool = False, is_stuck: bool =
         from omni_ipc.stress.devices.held import HeldCuda
 
         torch.begin(rt)
-        device = HeldCuda(rt, 0, lambda: SimulatedGate(rt, is_stuck=is_stuck))
+        device = HeldCuda(rt, 0, lambda: SimulatedGate(rt, is_stuck=is_stuck), rt)
         computing: Any = torch.cuda.current_stream("cuda:0")
         event = device.record()
         with device.step(computing, "compute"):
@@ -113,12 +113,16 @@ def in_order(torch: SimulatedTorch) -> Callable[..., object]:
 
         torch.begin(rt)
         seen: list[object] = []
+        event: Any = torch.cuda.Event(blocking=True)
         stream: Any = torch.cuda.current_stream("cuda:0")
-        steps = HeldStream(rt, "device.default", SimulatedGate(rt), lambda: torch.cuda.Event(blocking=True))
+        steps = HeldStream(rt, "device.default", SimulatedGate(rt), rt, lambda: torch.cuda.Event(blocking=True))
         with steps.step(stream, "compute"):
             output = torch.compute(lambda: 42)
         steps._commands.issue("look", lambda: seen.append(output.read())).result()
         steps.close()
+        with steps.step(stream, "give"):
+            event.record(stream)
+        event.synchronize()  # nobody has opened anything
         assert seen == [42]
 
     return scenario
