@@ -1,0 +1,116 @@
+"""One shard of a soak: ``python -m omni_ipc.workflows.soak_shard``, which `soak_sharding` has run on some machine.
+
+The order comes on standard input; the account so far goes to standard output from time to time, and at the end all of
+it, with the traces of what was found.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from omni_ipc.accounts import Account, Finding
+from omni_ipc.errors import OmniError, UsageError
+from omni_ipc.machines.child import Mouth, answer_stop, end_with_starter, read_order
+from omni_ipc.stress.settings import SoakConfig
+from omni_ipc.workflows.soaking import soak
+
+_SAY_EVERY_S = 5.0
+
+Soak = Callable[..., Account]
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What a shard is told.
+
+    Args:
+        elsewhere: it runs on another machine: what it keeps lies in a temporary folder there.
+    """
+
+    config: SoakConfig
+    elsewhere: bool
+
+
+class News(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a shard says.
+
+    Args:
+        account: so far.
+        is_whole: the shard has ended, and this is all.
+        traces: name -> bytes, of the traces that the account's findings name.
+        refused: the soak cannot be done as it is asked for: the sentence of a UsageError.
+        failed: it has ended in another error.
+    """
+
+    account: Account | None = None
+    is_whole: bool = False
+    traces: dict[str, bytes] = {}
+    refused: str = ""
+    failed: str = ""
+
+
+def main(soak: Soak = soak) -> None:
+    """Soak, and tell what came of it."""
+    end_with_starter()
+    answer_stop()
+    mouth = Mouth()
+    order = msgspec.json.decode(read_order(), type=Order)
+    try:
+        mouth.say(_work(order, soak, mouth))
+    except UsageError as error:
+        mouth.say(News(refused=str(error)))
+    except OmniError as error:
+        mouth.say(News(failed=str(error)))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _work(order: Order, soak: Soak, mouth: Mouth) -> News:
+    folder = Path(tempfile.mkdtemp(prefix="omni-ipc-soak.")) if order.elsewhere else Path(order.config.folder)
+    config = msgspec.structs.replace(order.config, folder=str(folder))
+    account = soak(config, on_sample=_Teller(mouth))
+    news = News(account=account, is_whole=True, traces=_traces(account.findings))
+    if not order.elsewhere:
+        return news
+    if not account.findings:
+        shutil.rmtree(folder, ignore_errors=True)
+        return news
+    at = functools.partial(_at, account.machine.host)
+    return msgspec.structs.replace(
+        news, account=msgspec.structs.replace(account, findings=tuple(map(at, account.findings)))
+    )
+
+
+class _Teller:
+    """Tells the account so far, but not each time that it is given one."""
+
+    def __init__(self, mouth: Mouth) -> None:
+        self._mouth = mouth
+        self._told_s = 0.0
+
+    def __call__(self, account: Account) -> None:
+        if time.monotonic() - self._told_s >= _SAY_EVERY_S:
+            self._mouth.say(News(account=account))
+            self._told_s = time.monotonic()
+
+
+def _traces(findings: tuple[Finding, ...]) -> dict[str, bytes]:
+    paths = [Path(finding.trace) for finding in findings if finding.trace is not None]
+    return {path.name: path.read_bytes() for path in paths if path.is_file()}
+
+
+def _at(host: str, finding: Finding) -> Finding:
+    """Say on which machine recordings lie: they may be large, and stay there."""
+    recordings = finding.recordings and f"{host}:{finding.recordings}"
+    return msgspec.structs.replace(finding, recordings=recordings)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""A soak on several machines: the same load with a seed of its own on each, and one account of all.
+
+    soak_on ── config, seed 7 ──► shard 0: soak ── its account so far, ..., all of it ──┐
+            ── config, seed 8 ──► shard 1: soak ── the same ────────────────────────────┴─► one account
+
+A shard whose machine is lost is begun anew on another; what it had found before is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from omni_ipc import shards
+from omni_ipc.accounts import Account, Finding, Survived
+from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.machines import Ended, Event, Lost, Machines, Needs, Program, Retried, Said, Shards, find
+from omni_ipc.records import write_atomically
+from omni_ipc.stress.settings import SoakConfig
+from omni_ipc.workflows.limits import available_bytes
+from omni_ipc.workflows.soak_shard import News, Order
+
+PROGRAM = "omni_ipc.workflows.soak_shard"
+
+LOST = "lost machine"
+"""The fault of a shard that was begun anew."""
+
+_RETRIES = 2
+_PATIENCE_S = 60.0  # until a shard that was asked to end has said how far it came
+
+
+def soak_on(
+    on: str, config: SoakConfig, *, count: int | None = None, on_sample: Callable[[Account], object] | None = None
+) -> Account:
+    """Soak on machines.
+
+    Args:
+        on: their name; see `machines.find`. Of a Ray, each shard has a node for itself.
+        count: shards, each as long as the soak; those without a machine wait for one. By default one a machine.
+        on_sample: called with the account of all so far.
+
+    Raises:
+        UsageError: there are no such machines, or one of them refuses the soak; says why.
+        Inconclusive: not even a part of it came to be.
+    """
+    if count is not None and count < 1:
+        raise UsageError(f"shards must be positive, and is {count}. Leave it out for one a machine.")
+    gpus = 0 if config.device == "cpu" else config.workers
+    with contextlib.closing(find(on, Needs(whole=True, gpus=gpus))) as machines:
+        config = _for_each(config, machines)
+        gathering = _Gathering(config, count or len(machines), on_sample or _say_nothing)
+        programs = [_program(config, shard, elsewhere=not machines.path) for shard in range(gathering.count)]
+        with Shards(machines, programs, retries=_RETRIES, patience_s=_PATIENCE_S) as running:
+            try:
+                for event in running.events():
+                    gathering.take(event)
+            except KeyboardInterrupt:
+                gathering.interrupted = "it was interrupted"
+                for event in running.stop():
+                    gathering.take(event)
+        return gathering.conclude()
+
+
+def _for_each(config: SoakConfig, machines: Machines) -> SoakConfig:
+    """Share this machine's memory out, if the shards all run on it."""
+    available = available_bytes()
+    if not machines.path or config.memory_bytes is not None or available is None:
+        return config
+    return msgspec.structs.replace(config, memory_bytes=available // 2 // len(machines))
+
+
+def _program(config: SoakConfig, shard: int, *, elsewhere: bool) -> Program:
+    folder = str(Path(config.folder) / _folder(shard))
+    own = msgspec.structs.replace(config, seed=config.seed + shard, folder=folder)
+    return Program(PROGRAM, msgspec.json.encode(Order(own, elsewhere)))
+
+
+def _folder(shard: int) -> str:
+    return f"shard-{shard}"
+
+
+def _say_nothing(_: Account) -> None:
+    pass
+
+
+class _Gathering:
+    """What the shards have said, and what that comes to.
+
+    Attributes:
+        interrupted: why not all of them came to their ends.
+    """
+
+    def __init__(self, config: SoakConfig, count: int, on_sample: Callable[[Account], object]) -> None:
+        self.count = count
+        self.interrupted = ""
+        self._folder = Path(config.folder)
+        self._on_sample = on_sample
+        self._accounts: dict[str, Account] = {}
+        self._whole: set[int] = set()
+        self._reasons: list[str] = []
+        self._began_s = monotonic()
+        self._lost: list[Survived] = []
+
+    def take(self, event: Event | Retried | None) -> None:
+        """Take in what a shard says, or what became of it.
+
+        Raises:
+            UsageError: a shard was refused.
+        """
+        match event:
+            case Said(shard=shard, line=line):
+                self._hear(shard, msgspec.json.decode(line, type=News))
+            case Retried(shard=shard, how=how):
+                self._put_aside(shard)
+                self._lost.append(
+                    Survived(at_s=self._now_s(), fault=LOST, target=_name(shard), told=(how,), recovered_s=None)
+                )
+            case Lost(shard=shard, how=how):
+                self._give_up(shard, f"it was lost {_RETRIES + 1} times: {how}")
+            case Ended(shard=shard, status=status) if shard not in self._whole:
+                self._give_up(shard, f"its process has ended with status {status}")
+
+    def _hear(self, shard: int, news: News) -> None:
+        if news.refused:
+            raise UsageError(f"Shard {shard}: {news.refused}")
+        if news.failed:
+            self._whole.add(shard)
+            self._give_up(shard, news.failed)
+        if news.account is None:
+            return
+        self._lost = [self._recovered(lost, shard) for lost in self._lost]
+        if news.is_whole:
+            self._whole.add(shard)
+        self._accounts[_name(shard)] = self._brought_home(shard, news.account, news.traces)
+        self._tell()
+
+    def _now_s(self) -> float:
+        return monotonic() - self._began_s
+
+    def _recovered(self, lost: Survived, shard: int) -> Survived:
+        """Note when a shard that was lost is heard of again."""
+        if lost.target != _name(shard) or lost.recovered_s is not None:
+            return lost
+        return msgspec.structs.replace(lost, recovered_s=self._now_s() - lost.at_s)
+
+    def _brought_home(self, shard: int, account: Account, traces: dict[str, bytes]) -> Account:
+        """Have the traces of findings in the folder here, wherever they were made."""
+
+        def kept(finding: Finding) -> Finding:
+            if finding.trace is None or (data := traces.get(Path(finding.trace).name)) is None:
+                return finding
+            path = self._folder / _folder(shard) / Path(finding.trace).name
+            if path.resolve() == Path(finding.trace).resolve():
+                return finding
+            return msgspec.structs.replace(finding, trace=str(write_atomically(path, data)))
+
+        return msgspec.structs.replace(account, findings=tuple(map(kept, account.findings)))
+
+    def _put_aside(self, shard: int) -> None:
+        """Forget what an attempt has said, unless it has found something."""
+        account = self._accounts.pop(_name(shard), None)
+        if account is not None and account.findings:
+            number = sum(name.startswith(f"{_name(shard)}, lost") for name in self._accounts) + 1
+            self._accounts[f"{_name(shard)}, lost {number}"] = account
+
+    def _give_up(self, shard: int, why: str) -> None:
+        """Keep how far a shard came, and why not further."""
+        if (account := self._accounts.get(_name(shard))) is None:
+            self._reasons.append(f"shard {shard} has no account: {why}")
+        else:
+            self._accounts[_name(shard)] = msgspec.structs.replace(account, interrupted=why)
+
+    def _tell(self) -> None:
+        account = self._merged()
+        self._on_sample(account)
+        with contextlib.suppress(UsageError):  # a full disk may have room again; at the end it is told
+            _write(self._folder, account)
+
+    def _merged(self) -> Account:
+        merged = shards.merge(self._accounts)
+        missing = self.count - len(self._whole)
+        interrupted = self.interrupted and f"{self.interrupted}, with {missing} of {self.count} shards to come"
+        return msgspec.structs.replace(
+            merged,
+            interrupted="; ".join(filter(None, (interrupted if missing else "", merged.interrupted))),
+            faults=(*merged.faults, *self._lost),
+            reasons=(*merged.reasons, *self._reasons),
+        )
+
+    def conclude(self) -> Account:
+        """Give the account of all, and write it, and beside it each shard's own.
+
+        Raises:
+            Inconclusive: there is none.
+        """
+        if not self._accounts:
+            why = self.interrupted or "; ".join(self._reasons) or "no shard has said anything"
+            raise Inconclusive(f"The soak has no account: {why}. See to the machines, and soak again.")
+        account = self._merged()
+        try:
+            for shard in range(self.count):
+                if (own := self._accounts.get(_name(shard))) is not None:
+                    _write(self._folder / _folder(shard), own)
+            _write(self._folder, account)
+        except UsageError as error:
+            account = msgspec.structs.replace(account, reasons=(*account.reasons, str(error)))
+        self._on_sample(account)
+        return account
+
+
+def _write(folder: Path, account: Account) -> None:
+    write_atomically(folder / shards.ACCOUNT, msgspec.json.format(msgspec.json.encode(account), indent=1))
+
+
+def _name(shard: int) -> str:
+    return f"shard {shard}"

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Make a virtual environment with omni-ipc over what PYTHON has: its torch and numpy stay as they are.
+#   sh stress/setup.sh [PYTHON [VENV [WHEELS]]]        python3, .venv-node, and stress/wheels, if that is there
+# With a folder of wheels (sh stress/wheels.sh DIR) no index is asked.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+python=${1:-python3} venv=${2:-.venv-node} wheels=${3:-$here/wheels}
+fail() {
+    echo "omni_ipc: $1" >&2
+    exit 2
+}
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    fail "'$python' is no Python 3.11 or newer. Name one: sh stress/setup.sh /usr/bin/python3.12"
+"$python" -c 'import torch' 2>/dev/null ||
+    fail "'$python' has no torch, or one that cannot be imported. Install it, or name the Python that has it."
+if [ -d "$wheels" ]; then
+    from="--no-index --find-links $wheels" what=omni-ipc
+else
+    [ $# -lt 3 ] || fail "there is no folder '$wheels'. Make it where an index can be reached: sh stress/wheels.sh DIR"
+    from='' what="--editable $here/.."
+fi
+"$python" -m venv --clear --without-pip "$venv"
+"$venv/bin/python" - $("$python" -c 'import sys; print(*(p for p in sys.path if p.endswith("-packages")))') <<'END'
+import pathlib, sys, sysconfig
+lines = (f"import site; site.addsitedir({folder!r})\n" for folder in sys.argv[1:])
+pathlib.Path(sysconfig.get_path("purelib"), "node.pth").write_text("".join(lines))
+END
+pip() {
+    # shellcheck disable=SC2086 # these are several words
+    "$python" -m pip --python "$venv/bin/python" --quiet --disable-pip-version-check install $from "$@" ||
+        fail "pip cannot install what is missing; it says why above. Gather it elsewhere: sh stress/wheels.sh DIR"
+}
+# shellcheck disable=SC2086
+pip --no-deps --ignore-installed $what # this one, whatever the node has
+# shellcheck disable=SC2086
+pip $what hypothesis prometheus-client pytest pytest-timeout

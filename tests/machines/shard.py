@@ -1,0 +1,47 @@
+"""A shard whose soak takes no time: finds something, or dies, as its seed says: ``python -m tests.machines.shard``."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from omni_ipc.accounts import Account, Finding
+from omni_ipc.errors import EnvironmentMissing, Inconclusive
+from omni_ipc.stress.settings import SoakConfig
+from omni_ipc.workflows.soak_shard import main
+from tests.support.accounts import account
+
+DIES_ONCE, DIES, FINDS, REFUSES, FAILS, WAITS = 100, 200, 300, 400, 500, 600
+"""Seeds, and what comes of them."""
+
+
+def soak(config: SoakConfig, *, on_sample: Callable[[Account], object]) -> Account:
+    """Come to an account, or to an end."""
+    folder = Path(config.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    now = account(seed=config.seed, asked_s=config.seconds, outcomes={"result": 90, "aborted": 10})
+    if config.seed == REFUSES:
+        raise EnvironmentMissing("There is no CUDA here.", "Take --device cpu.")
+    if config.seed == FAILS:
+        raise Inconclusive("Nothing could be started.")
+    on_sample(now)
+    died = folder / "died"
+    if config.seed == DIES or (config.seed == DIES_ONCE and not died.exists()):
+        died.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if config.seed == WAITS:
+        try:
+            signal.pause()
+        except KeyboardInterrupt:
+            return account(seed=config.seed, interrupted="it was interrupted")
+    if config.seed == FINDS:
+        (folder / "lost.trace.json").write_text("a trace")
+        found = Finding(at_s=1.0, kind="bytes", message="Bytes differ.", trace=str(folder / "lost.trace.json"))
+        return account(seed=config.seed, findings=(found,))
+    return now
+
+
+if __name__ == "__main__":
+    main(soak)

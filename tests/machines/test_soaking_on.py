@@ -1,0 +1,100 @@
+"""Soaks on several machines: one account of all, whatever becomes of the machines."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from omni_ipc import shards
+from omni_ipc.accounts import Account
+from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.records import Verdict
+from omni_ipc.stress.settings import SoakConfig
+from omni_ipc.workflows import soak_sharding
+from omni_ipc.workflows.soak_sharding import soak_on
+from tests.machines.shard import DIES, DIES_ONCE, FAILS, FINDS, REFUSES, WAITS
+
+
+@pytest.fixture(autouse=True)
+def _no_soak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have shards that take no time."""
+    monkeypatch.setattr(soak_sharding, "PROGRAM", "tests.machines.shard")
+
+
+def soaked(folder: Path, seed: int, *, count: int | None = None) -> Account:
+    return soak_on("local:2", SoakConfig(seconds=60, seed=seed, folder=str(folder)), count=count)
+
+
+def test_each_shard_has_a_seed_and_all_come_to_one_account(tmp_path: Path) -> None:
+    """It is also written, as that of a single soak is; those that find no machine free wait for one."""
+    account = soaked(tmp_path, 1, count=3)
+    assert (account.requests, account.outcomes) == (300, {"result": 270, "aborted": 30})
+    assert {fault.target for fault in account.faults} == {f"shard {shard}: worker 0" for shard in range(3)}
+    assert (account.verdict, account.interrupted, account.reasons) == (Verdict.ENDED_WELL, "", ())
+    assert shards.read(tmp_path / shards.ACCOUNT) == account
+    assert sorted(path.name for path in tmp_path.iterdir()) == [shards.ACCOUNT, "shard-0", "shard-1", "shard-2"]
+
+
+def test_a_shard_that_is_lost_is_done_anew_and_that_is_a_fault_survived(tmp_path: Path) -> None:
+    """The account is whole, and tells it."""
+    account = soaked(tmp_path, DIES_ONCE)
+    assert (account.verdict, account.requests) == (Verdict.ENDED_WELL, 200)
+    (lost,) = (fault for fault in account.faults if fault.fault == soak_sharding.LOST)
+    assert (lost.target, lost.told) == ("shard 0", ("its process was ended by SIGKILL",))
+    assert lost.recovered_s is not None
+
+
+def test_a_shard_that_is_lost_too_often_counts_as_far_as_it_came(tmp_path: Path) -> None:
+    """And makes the whole inconclusive."""
+    account = soaked(tmp_path, DIES)
+    assert (account.verdict, account.requests) == (Verdict.INCONCLUSIVE, 200)
+    assert account.interrupted == "shard 0: it was lost 3 times: its process was ended by SIGKILL"
+
+
+def test_what_one_shard_finds_decides(tmp_path: Path) -> None:
+    """Its trace lies where it is told."""
+    account = soaked(tmp_path, FINDS - 1)
+    (found,) = account.findings
+    assert (account.verdict, found.message) == (Verdict.VIOLATED, "shard 1: Bytes differ.")
+    assert found.trace is not None
+    assert Path(found.trace).read_text() == "a trace"
+
+
+def test_what_is_refused_to_one_is_refused_to_all(tmp_path: Path) -> None:
+    """It is said whom it was refused to, and why."""
+    with pytest.raises(UsageError, match=r"Shard 1: There is no CUDA here\. Take --device cpu\."):
+        soaked(tmp_path, REFUSES - 1)
+
+
+def test_shards_that_fail_leave_the_account_of_the_others(tmp_path: Path) -> None:
+    """With the reason; if all fail, there is none."""
+    account = soaked(tmp_path, FAILS - 1)
+    assert (account.verdict, account.requests) == (Verdict.INCONCLUSIVE, 100)
+    assert account.reasons == ("shard 1 has no account: Nothing could be started.",)
+    with pytest.raises(Inconclusive, match=r"no account: shard 0 has no account: Nothing could be started\."):
+        soaked(tmp_path, FAILS, count=1)
+
+
+def test_ctrl_c_stops_the_shards_and_keeps_what_they_have_done(tmp_path: Path) -> None:
+    """Each is asked to end, and says what it has."""
+
+    def interrupt(so_far: Account) -> None:
+        if so_far.requests == 200 and not so_far.interrupted:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    config = SoakConfig(seconds=60, seed=WAITS, folder=str(tmp_path))
+    account = soak_on("local:2", config, count=3, on_sample=interrupt)
+    assert (account.verdict, account.requests) == (Verdict.INCONCLUSIVE, 200)
+    assert re.match(
+        "it was interrupted, with [123] of 3 shards to come; shard 0: it was interrupted", account.interrupted
+    )
+
+
+def test_no_shards_are_refused(tmp_path: Path) -> None:
+    """Somebody must soak."""
+    with pytest.raises(UsageError, match="shards must be positive, and is 0"):
+        soaked(tmp_path, 1, count=0)
