@@ -39,6 +39,7 @@ class Conducted(msgspec.Struct, frozen=True):
     of: int
     refusal: str | None = None  # why the next step could not be taken
     passed: int = 0  # steps between regions that were not needed
+    is_departure: bool = False  # the refusal is final: the step would never have come, as the code goes another way
 
     @property
     def whole(self) -> bool:
@@ -75,6 +76,7 @@ class Conductor:
         self._time = 0.0
         self._seen: dict[str, socket.socket | None] = {}  # task -> whence it has come; None once it has ended
         self._refusal: str | None = None
+        self._is_departure = False
         self._deadline = math.inf  # of the next step, once any task has come
         self._free = False
         self._stopped = False
@@ -107,7 +109,8 @@ class Conductor:
 
     def outcome(self) -> Conducted:
         """Tell how far the schedule was followed until now."""
-        return Conducted(self._at - self._passed, len(self._steps), self._refusal, self._passed)
+        followed = self._at - self._passed
+        return Conducted(followed, len(self._steps), self._refusal, self._passed, self._is_departure)
 
     def _conduct(self) -> None:
         while True:
@@ -137,7 +140,7 @@ class Conductor:
         if self._resting * _LOOK_S >= REST_S:
             self._give_up(", and nobody moves any more")
         elif time.monotonic() >= self._deadline:
-            self._give_up(f" within {self._patience_s:g} s")
+            self._give_up(f" within {self._patience_s:g} s", is_departure=False)
 
     def _hear_bell(self) -> None:
         self._bell.recv(64)
@@ -168,7 +171,7 @@ class Conductor:
                 self._waiting = [arrival for arrival in self._waiting if arrival[1] is not connection]
                 self._seen = {task: None if on is connection else on for task, on in self._seen.items()}
                 if self._going is not None and self._going[1] is connection:
-                    self._refuse("did not end: its process has")
+                    self._refuse("did not end: its process has", is_departure=False)
 
     def _receive(self, arrival: Arrive, connection: socket.socket) -> None:
         """Let a task wait for its turn, unless the schedule does not have what it does between regions."""
@@ -208,12 +211,13 @@ class Conductor:
         self._time = max(self._time, step.time or 0.0)
         _tell(connection, Go(arrival.ticket, self._time))
 
-    def _give_up(self, why: str) -> None:
+    def _give_up(self, why: str, *, is_departure: bool = True) -> None:
         what = "did not end" if self._going is not None else "did not come"
         others = "; ".join(_place(arrival) for arrival, _ in self._waiting)
-        self._refuse(f"{what}{why} ({others or 'nobody waits for a turn'})")
+        self._refuse(f"{what}{why} ({others or 'nobody waits for a turn'})", is_departure=is_departure)
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, why: str, *, is_departure: bool = True) -> None:
+        self._is_departure = is_departure
         self._refusal = f"step {self._at + 1} of {len(self._steps)}, {self._steps[self._at]}, {why}"
         self._set_free()
 

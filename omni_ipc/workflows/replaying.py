@@ -18,6 +18,7 @@ from omni_ipc.workflows.conducting import RealRun, run_function, run_on_processe
 from omni_ipc.workflows.conforming import conform_along
 from omni_ipc.workflows.driven import follow_model
 from omni_ipc.workflows.exploring import resolve
+from omni_ipc.workflows.staging import schedule_of
 
 
 class On(enum.StrEnum):
@@ -54,7 +55,7 @@ def replay(
 
     Where the code refuses a step, the rest runs on to its end. A failure is "violated", whatever ended well "ended
     well"; but the code that the trace was recorded on must follow it, else it "diverged". In real time a refused step
-    is "inconclusive": the order that was to be tried was not.
+    is "inconclusive", as the order that was to be tried was not; unless other code than the trace's goes another way.
 
     Args:
         device: where the worker computes, if ``on`` is "processes": "cpu" or "cuda".
@@ -77,8 +78,10 @@ def replay(
         run = _run_controlled(trace, defect, mode, renamed or {})
         when_left = Verdict.DIVERGED if defect == trace.defect and mode == Mode.STRICT else Verdict.ENDED_WELL
     else:
-        run = _from_real(_run_in_real_time(trace, defect, On(on), device))
-        when_left = Verdict.INCONCLUSIVE
+        real = _run_in_real_time(trace, defect, On(on), device)
+        run = _from_real(real)
+        goes_elsewhere = real.conducted.is_departure and defect != trace.defect and on == On.PROCESSES
+        when_left = Verdict.ENDED_WELL if goes_elsewhere else Verdict.INCONCLUSIVE
     if run.followed == 0 and run.of and not run.failure:
         raise Inconclusive(f"Not one step could be followed. {run.left} Is it a trace of another scenario?")
     return Replayed(
@@ -125,12 +128,14 @@ def _run_in_real_time(trace: Trace, defect: str | None, on: On, device: str) -> 
             raise UsageError(f"'{trace.scenario}' is a function and has no worker to start. Use --on threads.")
         return run_function(function, trace.steps)
     scenario = scenarios.find(trace.scenario)
-    scenario.require_model()
     parts = scenario.parts(defect)
     if on is On.THREADS:
+        scenario.require_model()
         return run_on_threads(scenario, parts, trace.steps)
+    steps = schedule_of(trace, scenario, defect)
+    vocabulary = {(step.task, step.action) for step in steps}
     with WorkerHost() as host:
-        return run_on_processes(scenario, parts, trace.steps, device=device, host=host)
+        return run_on_processes(scenario, parts, steps, device=device, host=host, vocabulary=vocabulary)
 
 
 def _from_real(run: RealRun) -> _Run:

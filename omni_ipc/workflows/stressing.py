@@ -200,17 +200,18 @@ def _run(
         ms=round(statistics.median(run.seconds for run in runs) * 1e3, 1),
         told=told,
     )
-    return tried, [*(_judge_reference(tried) if defect is None else _judge_defect(defect, tried, runs))]
+    return tried, [*(_judge_reference(tried, runs) if defect is None else _judge_defect(defect, tried, runs))]
 
 
-def _judge_reference(tried: Tried) -> Iterator[tuple[Verdict, str]]:
-    if tried.as_claimed < tried.runs:
-        yield (
-            Verdict.VIOLATED,
-            f"the reference failed in {tried.runs - tried.as_claimed} of {tried.runs} runs: {tried.told}",
-        )
+def _judge_reference(tried: Tried, runs: Sequence[RealRun]) -> Iterator[tuple[Verdict, str]]:
+    failed = tried.runs - tried.as_claimed
+    lost = next((run.conducted for run in runs if run.conducted.refusal and not run.conducted.is_departure), None)
+    if failed:
+        yield Verdict.VIOLATED, f"the reference failed in {failed} of {tried.runs} runs: {tried.told}"
     elif tried.followed == 0:
         yield Verdict.INCONCLUSIVE, f"the reference followed not one step: {tried.told}"
+    elif lost is not None:
+        yield Verdict.INCONCLUSIVE, f"the reference could not be led along the trace: {lost.refusal}"
 
 
 def _judge_defect(defect: str, tried: Tried, runs: Sequence[RealRun]) -> Iterator[tuple[Verdict, str]]:
