@@ -45,7 +45,7 @@ def page(shards: Mapping[str, Account]) -> str:
         lasted_s=whole.seconds,
         data=[[_readings(chart, series.points) for series in chart.series] for chart in pictures],
         times=[
-            ("Latencies, from submit to the end", "kind", _histograms(whole.latencies)),
+            ("Latencies of results, from submit to the end", "kind", _histograms(whole.latencies)),
             ("Regions", "process and region", _histograms(whole.regions)),
         ],
         fault_kinds=list(by_kind(whole.faults)),

@@ -30,7 +30,7 @@ def validation(of: Validation) -> str:
     """Say what became of recordings that were held against a spec."""
     recordings = of.accepted + of.rejected + of.inconclusive
     named = {"accepted": of.accepted, "rejected": of.rejected, "inconclusive": of.inconclusive}
-    answers = of_counts({answer: count for answer, count in named.items() if count}) or "none"
+    answers = of_counts(named) or "none"
     steps = counted(of.steps, "step")
     return f"{counted(recordings, 'recording')}, {steps} of {of.spec}: {answers}."
 
@@ -47,9 +47,9 @@ def in_counts(words: Iterable[str]) -> str:
 
 
 def of_counts(counts: Mapping[str, int]) -> str:
-    """Write counts, the largest first."""
+    """Write counts, the largest first; "timed_out" as words."""
     ordered = sorted(counts.items(), key=lambda named: -named[1])
-    return ", ".join(f"{count:,} {word}" for word, count in ordered)
+    return ", ".join(f"{count:,} {word.replace('_', ' ')}" for word, count in ordered if count)
 
 
 def _requests(account: Account) -> str:

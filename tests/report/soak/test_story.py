@@ -44,6 +44,12 @@ def test_a_request_without_an_outcome_is_seen() -> None:
     assert story(account(requests=0, outcomes={}))[0].startswith("0 requests went in, and as many")
 
 
+def test_outcomes_that_never_came_are_not_told() -> None:
+    """And those that did, in words."""
+    told = story(account(outcomes={"result": 99, "timed_out": 1, "shut_down": 0}))[0]
+    assert told.endswith("one each: 99 result, 1 timed out.")
+
+
 @pytest.mark.parametrize(
     ("faults", "end"),
     [
