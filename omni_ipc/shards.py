@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,7 +16,7 @@ from omni_ipc.errors import UsageError
 ACCOUNT = "account.json"
 """What a soak keeps in its folder."""
 
-MOST_SAMPLES = 2_000
+MOST_SAMPLES = 500
 """In the account of several shards."""
 
 T = TypeVar("T")
@@ -159,28 +159,31 @@ class _Look(NamedTuple):
 
 
 def _samples(shards: Sequence[Sequence[Sample]]) -> tuple[Sample, ...]:
-    """Give the sums over all shards whenever one of them was looked at, thinned out evenly if these are too many."""
+    """Give the sums over all shards at moments when one of them was looked at: at all, or as many as may be told."""
     looks = [_Look(shard, sample, sample is samples[-1]) for shard, samples in enumerate(shards) for sample in samples]
-    summed = list(_sums(sorted(looks, key=lambda look: look.sample.at_s)))
-    step = 1 + len(summed) // MOST_SAMPLES
-    return tuple(summed[::-1][::step][::-1])  # the last one stays
-
-
-def _sums(looks: Iterable[_Look]) -> Iterator[Sample]:
-    """Add up what each shard was last seen with; once it has ended, nothing is left but what it had done."""
+    looks.sort(key=lambda look: look.sample.at_s)
+    step = 1 + len(looks) // MOST_SAMPLES
     seen: dict[int, _Look] = {}
-    for look in looks:
+    sums: list[Sample] = []
+    for left, look in zip(reversed(range(len(looks))), looks, strict=True):
         seen[look.shard] = look
-        living = [other.sample for other in seen.values() if not other.is_last or other is look]
-        yield Sample(
-            at_s=look.sample.at_s,
-            ended=sum(other.sample.ended for other in seen.values()),
-            open=sum(sample.open for sample in living),
-            resident=_joined((sample.resident for sample in living), operator.add),
-            descriptors=_joined((sample.descriptors for sample in living), operator.add),
-            slots=sum(sample.slots for sample in living),
-            shared=sum(sample.shared for sample in living),
-        )
+        if left % step == 0:  # so the last one stays
+            sums.append(_sum(look, seen.values()))
+    return tuple(sums)
+
+
+def _sum(now: _Look, seen: Collection[_Look]) -> Sample:
+    """Add up what each shard was last seen with; of one that has ended, nothing is left but what it had done."""
+    living = [look.sample for look in seen if not look.is_last or look is now]
+    return Sample(
+        at_s=now.sample.at_s,
+        ended=sum(look.sample.ended for look in seen),
+        open=sum(sample.open for sample in living),
+        resident=_joined((sample.resident for sample in living), operator.add),
+        descriptors=_joined((sample.descriptors for sample in living), operator.add),
+        slots=sum(sample.slots for sample in living),
+        shared=sum(sample.shared for sample in living),
+    )
 
 
 def _in_order(those: Iterable[Timed]) -> tuple[Timed, ...]:

@@ -16,7 +16,7 @@ from omni_ipc.report.plain import Neutral, cut
 from omni_ipc.report.quantities import duration, figure, size
 from omni_ipc.report.soak.faults import told
 from omni_ipc.report.soak.series import grouped
-from omni_ipc.report.soak.story import of_counts, validation
+from omni_ipc.report.soak.story import outcomes, validation
 from omni_ipc.report.soak.text import latency_table
 from omni_ipc.report.text import counted
 
@@ -102,8 +102,8 @@ def _head(account: Account) -> RenderableType:
 
 
 def _facts(account: Account) -> Iterator[tuple[str, str]]:
-    outcomes = f": {of_counts(account.outcomes)}" if account.outcomes else ""
-    yield "requests", f"{account.requests:,}, {figure(recent_rate(account))}/s{outcomes}"
+    yield "requests", f"{account.requests:,}, {figure(recent_rate(account))}/s"
+    yield "outcomes", outcomes(account) or "none yet"
     yield "checked", size(account.checked_bytes)
     if account.samples:
         last = account.samples[-1]

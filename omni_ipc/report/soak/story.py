@@ -41,20 +41,25 @@ def rate(account: Account) -> str:
     return f"{figure(ended / account.seconds)}/s" if account.seconds > 0 else "none yet"
 
 
+def outcomes(account: Account) -> str:
+    """Write how requests ended, the most frequent end first: "90 result, 1 timed out"."""
+    return of_counts({name.replace("_", " "): count for name, count in account.outcomes.items()})
+
+
 def in_counts(words: Iterable[str]) -> str:
     """Write "3 kill, 1 stop"."""
     return of_counts(Counter(words))
 
 
 def of_counts(counts: Mapping[str, int]) -> str:
-    """Write counts, the largest first; "timed_out" as words."""
+    """Write counts, the largest first."""
     ordered = sorted(counts.items(), key=lambda named: -named[1])
-    return ", ".join(f"{count:,} {word.replace('_', ' ')}" for word, count in ordered if count)
+    return ", ".join(f"{count:,} {word}" for word, count in ordered if count)
 
 
 def _requests(account: Account) -> str:
     ended = sum(account.outcomes.values())
-    told = f": {of_counts(account.outcomes)}" if ended else ""
+    told = f": {outcomes(account)}" if ended else ""
     if ended == account.requests:
         return f"{counted(ended, 'request')} went in, and as many outcomes came out, one each{told}."
     return f"{counted(account.requests, 'request')} went in, but {counted(ended, 'outcome')} came out{told}."

@@ -50,7 +50,8 @@ def test_the_view_has_all_that_is_known_by_now() -> None:
     told = shown(account(findings=(LOST,), seconds=12.3))
     for part in (
         "12 s of 1 min",
-        "100, 1.67/s: 90 result, 10 aborted",
+        "100, 1.67/s",
+        "90 result, 10 aborted",
         "engine 50 MiB, worker 0 50 MiB; 8 MiB shared",
         "3 requests, 0 slots, 40 descriptors",
         "1; the last one after 20 s: kill worker 0, next result after 1.5 s",
