@@ -62,6 +62,7 @@ def merge(shards: Mapping[str, Account]) -> Account:
         validations=_validations(validation for account in placed for validation in account.validations),
         findings=_in_order(finding for account in placed for finding in account.findings),
         reasons=tuple(reason for account in placed for reason in account.reasons),
+        defect=first.defect,
     )
 
 

@@ -53,12 +53,13 @@ def test_a_folder_of_a_soak_becomes_a_page(report: Report) -> None:
 
 def test_shards_become_one_result_that_can_be_read_again(report: Report) -> None:
     """Named after their folders; a finding of one decides."""
-    keep(PLAIN, "soak/shard-0/account.json")
-    keep(account(seed=8, findings=(LOST,)), "soak/shard-1/account.json")
+    keep(account(defect="late_split_map"), "soak/shard-0/account.json")
+    keep(account(seed=8, findings=(LOST,), defect="late_split_map"), "soak/shard-1/account.json")
     code, out, _ = report("soak/shard-0", "soak/shard-1/account.json", "--json", "all.json", "--html", "all.html")
     assert code == 1
     assert "shard-1: Request r17 has no outcome." in out
-    assert "omni-ipc replay found/lost.trace.json" in out
+    assert "omni-ipc replay found/lost.trace.json --defect late_split_map" in out
+    assert "✗ soak with late_split_map: violated" in out
     assert json.loads(Path("all.json").read_text())["result"]["requests"] == 200
     again, same, _ = report("all.json")
     assert (again, "200 requests went in" in same) == (1, True)

@@ -137,4 +137,5 @@ class Book:
             validations=self.around.validations(),
             findings=tuple(self._findings),
             reasons=self.around.failed(),
+            defect=self._config.defect,
         )

@@ -39,7 +39,7 @@ def page(shards: Mapping[str, Account]) -> str:
         tone={0: "calm", 1: ""}.get(whole.verdict.exit_code, "unsure"),
         facts=list(_facts(shards, whole)),
         story=list(sentences(whole)),
-        findings=[_finding(finding) for finding in whole.findings],
+        findings=[_finding(finding, whole.defect) for finding in whole.findings],
         charts=[_picture(chart, whole) for chart in pictures],
         plot={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
         lasted_s=whole.seconds,
@@ -75,14 +75,16 @@ def _facts(shards: Mapping[str, Account], whole: Account) -> Iterator[str]:
     yield f"on {whole.machine.device}"
     yield f"seed {whole.seed}" if len(shards) == 1 else f"seeds from {whole.seed}"
     yield rate(whole)
+    if whole.defect:
+        yield f"with the defect {whole.defect}"
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, defect: str | None) -> dict[str, Any]:
     return {
         "at": duration(finding.at_s),
         "kind": finding.kind,
         "message": finding.message,
-        "commands": commands(finding),
+        "commands": commands(finding, defect),
         "recordings": finding.recordings,
     }
 

@@ -24,13 +24,14 @@ _MOST_CHARACTERS = 400  # of one of them
 def parts(account: Account) -> Iterator[RenderableType]:
     """Give all that is printed of an account: verdict, sentences, times, findings."""
     where = f"{counted(account.workers, 'worker')} on {account.machine.device}"
+    name = f"soak with {account.defect}" if account.defect else "soak"
     took = f"{where}, {duration(account.seconds)}, {rate(account)}"
-    yield verdict_lines("soak", account.verdict, took, *sentences(account))
+    yield verdict_lines(name, account.verdict, took, *sentences(account))
     if account.latencies:
         yield from ("", latency_table(account))
     for finding in account.findings[:MOST_FINDINGS]:
         yield ""
-        yield from _finding(finding)
+        yield from _finding(finding, account.defect)
     if len(account.findings) > MOST_FINDINGS:
         yield f"… and {counted(len(account.findings) - MOST_FINDINGS, 'more finding')}; --json and --html tell all"
 
@@ -54,11 +55,13 @@ def shard_cells(name: str, account: Account) -> tuple[str, ...]:
     return (*own, *(f"{count:,}" for count in counts))
 
 
-def commands(finding: Finding) -> tuple[str, ...]:
+def commands(finding: Finding, defect: str | None) -> tuple[str, ...]:
     """Give what shows a finding, in a shell; nothing if it has no trace."""
     if finding.trace is None:
         return ()
-    return tuple(shlex.join(["omni-ipc", verb, finding.trace]) for verb in ("replay", "show"))
+    put_back = ["--defect", defect] if defect else []
+    replay, show = ["omni-ipc", "replay", finding.trace, *put_back], ["omni-ipc", "show", finding.trace]
+    return shlex.join(replay), shlex.join(show)
 
 
 def _latencies(account: Account) -> Iterator[tuple[str, ...]]:
@@ -68,8 +71,8 @@ def _latencies(account: Account) -> Iterator[tuple[str, ...]]:
             yield kind, f"{figures.many:,}", *map(duration, times)
 
 
-def _finding(finding: Finding) -> Iterator[RenderableType]:
+def _finding(finding: Finding, defect: str | None) -> Iterator[RenderableType]:
     yield f"{finding.kind}, after {duration(finding.at_s)}: {cut(finding.message, _MOST_CHARACTERS)}"
-    yield from (f"  {command}" for command in commands(finding))
+    yield from (f"  {command}" for command in commands(finding, defect))
     if finding.recordings:
         yield f"  recorded in {finding.recordings}"

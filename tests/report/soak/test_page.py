@@ -75,6 +75,9 @@ def test_a_finding_is_told_with_the_command_that_shows_it() -> None:
     assert "omni-ipc replay &#39;my soak/lost.trace.json&#39;" in text
     assert "my soak/recordings" in text
     assert '<span class="badge ">violated</span>' in text
+    spoiled = page({"soak": account(findings=(LOST,), defect="late_split_map")})
+    assert "omni-ipc replay found/lost.trace.json --defect late_split_map<" in spoiled
+    assert "with the defect late_split_map" in spoiled
 
 
 def test_a_soak_that_was_interrupted_at_once_has_a_page() -> None:
