@@ -23,7 +23,7 @@ class Kind(NamedTuple):
     half: str  # of them recovered within that
     slowest: str
     silent: int  # without any result after them
-    told: str
+    told: str  # how often which class of error
 
 
 def by_kind(faults: Sequence[Survived]) -> Iterator[Kind]:
@@ -38,7 +38,7 @@ def by_kind(faults: Sequence[Survived]) -> Iterator[Kind]:
             half=duration(times[(len(times) - 1) // 2]) if times else "",
             slowest=duration(times[-1]) if times else "",
             silent=many - len(times),
-            told=_told(fault.told for fault in those),
+            told=_told(word.partition(":")[0] for fault in those for word in fault.told),
         )
 
 
@@ -46,7 +46,7 @@ def listed(faults: Sequence[Survived]) -> Iterator[tuple[str, ...]]:
     """Give the last faults: when, what, to whom, when the next result came, who was told what."""
     for fault in faults[-MOST_LISTED:]:
         recovered = "never" if fault.recovered_s is None else duration(fault.recovered_s)
-        yield duration(fault.at_s), fault.fault, fault.target, recovered, _told([fault.told])
+        yield duration(fault.at_s), fault.fault, fault.target, recovered, _told(fault.told)
 
 
 def letter(kind: str) -> str:
@@ -60,8 +60,8 @@ def told(fault: Survived) -> str:
     return f"{duration(fault.at_s)}: {fault.fault} {fault.target}, {after}"
 
 
-def _told(those: Iterable[Sequence[str]]) -> str:
-    counts = Counter(word for words in those for word in words).most_common()
+def _told(words: Iterable[str]) -> str:
+    counts = Counter(words).most_common()
     kept = of_counts(dict(counts[:_MOST_TOLD])) or "nobody"
     others = sum(count for _, count in counts[_MOST_TOLD:])
     return f"{kept}, {others:,} others" if others else kept

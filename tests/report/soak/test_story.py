@@ -64,7 +64,9 @@ def test_a_fault_that_nothing_came_after_is_not_passed_over(faults: tuple[Surviv
 
 def test_faults_are_summed_up_by_kind() -> None:
     """The most frequent first; who was told what, the most frequent first."""
-    told = msgspec.structs.replace(FAULT, told=("PeerDied", *(f"odd {number}" for number in range(9))), recovered_s=0.5)
+    told = msgspec.structs.replace(
+        FAULT, told=("PeerDied: worker 7 died.", *(f"odd {number}" for number in range(9))), recovered_s=0.5
+    )
     kill, stop = by_kind((FAULT, SILENT, told))
     assert (kill.fault, kill.letter, kill.many, kill.silent) == ("kill", "K", 2, 0)
     assert (kill.half, kill.slowest) == ("500 ms", "1.5 s")
