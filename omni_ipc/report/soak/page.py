@@ -22,6 +22,8 @@ from omni_ipc.report.templates import template
 from omni_ipc.report.text import counted
 from omni_ipc.shards import merge
 
+_MOST_ROWS = 12  # of a table of times; the others are folded away
+
 
 def page(shards: Mapping[str, Account]) -> str:
     """Write the page of a soak.
@@ -48,6 +50,7 @@ def page(shards: Mapping[str, Account]) -> str:
             ("Latencies of results, from submit to the end", "kind", _histograms(whole.latencies)),
             ("Regions", "process and region", _histograms(whole.regions)),
         ],
+        most_rows=_MOST_ROWS,
         fault_kinds=list(by_kind(whole.faults)),
         faults=list(listed(whole.faults)),
         fault_count=len(whole.faults),

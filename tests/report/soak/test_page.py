@@ -59,6 +59,14 @@ def test_times_are_listed_by_what_took_longest_in_all() -> None:
     assert "never" not in text
 
 
+def test_of_many_regions_those_that_took_longest_are_shown() -> None:
+    """The others are folded away."""
+    regions = {f"region {number}": Histogram((0, 1), 100.0 - number) for number in range(40)}
+    shown, _, folded = page({"soak": account(regions=regions)}).partition("<summary>28 more</summary>")
+    assert "<td>region 11</td>" in shown
+    assert "<td>region 12</td>" in folded
+
+
 def test_a_page_of_shards_has_each_of_them() -> None:
     """Their seeds and verdicts, and all of them together."""
     text = page(SHARDS)
