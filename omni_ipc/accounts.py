@@ -127,6 +127,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         latencies: kind of request -> from submit to its end.
         regions: process kind and region ("engine Pump.Deliver") -> how long it took.
         reasons: why it is no clean "holds": one sentence each.
+        notes: what else there is to tell, and changes no verdict.
         defect: the field defect that was put back; the commands that replay its traces have to name it.
     """
 
@@ -147,6 +148,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     validations: tuple[Validation, ...]
     findings: tuple[Finding, ...]
     reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     defect: str | None = None
 
     @property

@@ -20,7 +20,9 @@ from omni_ipc.cli.mutants import mutants
 from omni_ipc.cli.record import record
 from omni_ipc.cli.replay import replay
 from omni_ipc.cli.show import show
+from omni_ipc.cli.stress_reduce import reduce as stress_reduce
 from omni_ipc.cli.stress_report import report as stress_report
+from omni_ipc.cli.stress_soak import soak as stress_soak
 from omni_ipc.cli.validate import validate
 
 app = typer.Typer(
@@ -91,4 +93,10 @@ _add(bench.serving, "omni-ipc bench serving --quick --json serving.json", to=ben
 _add(bench.explore, "omni-ipc bench explore --quick --plot explore.svg", to=bench_app)
 app.add_typer(stress_app, name="stress", help="The product on real worker processes, and real devices.")
 _add(stress.replay, "omni-ipc stress replay tests/bugs --device cpu --repeat 3", to=stress_app)
+_add(
+    stress_reduce,
+    "omni-ipc stress reduce 'soak/findings/round 3' --defect late_split_map --save traces",
+    to=stress_app,
+)
+_add(stress_soak, "omni-ipc stress soak --minutes 30 --workers 2 --out soak --html soak.html", to=stress_app)
 _add(stress_report, "omni-ipc stress report soak --html soak.html", to=stress_app)

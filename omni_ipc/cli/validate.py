@@ -30,6 +30,9 @@ def validate(
         bool, typer.Option("--whole", help="Ask for every action and every interesting state of the model.")
     ] = False,
     seconds: Annotated[float, typer.Option(help="For one search, at most.")] = 120.0,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Of a session, the first ones alone; for AsyncOutput, which is slow.")
+    ] = None,
     json: Json = None,
 ) -> int:
     """Look for an order of what real processes did that a model allows."""
@@ -38,7 +41,12 @@ def validate(
     out = Output(json)
     with working("reading recordings") as show_progress:
         validated = validating.validate_recordings(
-            recordings, spec=spec, whole=whole, budget_s=seconds, progress=lambda what: show_progress(what, 0, None)
+            recordings,
+            spec=spec,
+            whole=whole,
+            budget_s=seconds,
+            steps=steps,
+            progress=lambda what: show_progress(what, 0, None),
         )
     spoken = [session for session in validated.sessions if session.steps]
     out.say(table(("", "session", validated.spec), [_row(session) for session in spoken]))

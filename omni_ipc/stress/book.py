@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
+
+import msgspec
 
 from omni_ipc.accounts import Account, Finding, Histogram, Machine, Sample, Survived, Validation
 from omni_ipc.stress.ledger import Ledger
@@ -30,12 +32,18 @@ class Around(NamedTuple):
         survived: how they were met.
         failed: why some could not be put in.
         validations: of recordings.
+        traces: what recordings were cut down to: folder -> file.
+        broken: findings of recordings, each with its time on the monotonic clock, and the folder.
+        notes: what else there is to tell.
     """
 
     blows: Callable[[], Sequence[float]]
     survived: Callable[[], tuple[Survived, ...]]
     failed: Callable[[], tuple[str, ...]]
     validations: Callable[[], tuple[Validation, ...]]
+    traces: Callable[[], Mapping[str, str]] = dict
+    broken: Callable[[], tuple[tuple[float, str, str], ...]] = tuple
+    notes: Callable[[], tuple[str, ...]] = tuple
 
 
 class Book:
@@ -135,7 +143,22 @@ class Book:
             samples=tuple(self._samples),
             faults=self.around.survived(),
             validations=self.around.validations(),
-            findings=tuple(self._findings),
+            findings=tuple(self._all_findings()),
+            notes=self.around.notes(),
             reasons=self.around.failed(),
             defect=self._config.defect,
         )
+
+    def _all_findings(self) -> Iterator[Finding]:
+        """Give those that were noted, and those of recordings, each with the trace that it was cut down to."""
+        traces = self.around.traces()
+        for finding in self._findings:
+            yield msgspec.structs.replace(finding, trace=traces.get(finding.recordings or ""))
+        for at_s, message, recordings in self.around.broken():
+            yield Finding(
+                at_s=at_s - self.began_s,
+                kind="spec",
+                message=message,
+                trace=traces.get(recordings),
+                recordings=recordings,
+            )

@@ -24,11 +24,13 @@ from omni_ipc.stress.book import Around, Book
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.leftovers import await_none, is_worker, sample
 from omni_ipc.stress.messages import Began, Ended, Failed, Found, Message, Order, Told
+from omni_ipc.stress.perturbed import RECORDINGS
 from omni_ipc.stress.process import ServedProcess, children
 from omni_ipc.stress.regions import regions_of
 from omni_ipc.stress.runtimes import ROUNDS, folder_of
 from omni_ipc.stress.saboteur import ENGINE, Saboteur
 from omni_ipc.stress.settings import SoakConfig
+from omni_ipc.workflows.evidence import Evidence
 from omni_ipc.workflows.soak_ready import ready
 
 ACCOUNT = "account.json"
@@ -44,6 +46,7 @@ _SAMPLE_S = 1.0
 _WRITE_S = 5.0
 _LAST_ROUND_S = 240.0  # beyond every timeout in it
 _LEAVE_S = 10.0  # for a soak that was interrupted
+_EVIDENCE_S = 120.0  # for what recordings tell, when all has ended
 _TRIES = 4  # of an engine that does not start
 _DEVICE_LOST = re.compile(r"(CUDA|XPU|SYCL|Level.Zero).*error|device (was |is )?lost", re.IGNORECASE)
 
@@ -77,18 +80,24 @@ class _Soak:
         self._round_s = book.began_s
         self._failures: list[str] = []  # why no engine started, since the last one that did
         self._process: ServedProcess | None = None
+        self._evidence = Evidence(self._folder, defect=config.defect, workers=config.workers)
+        self._suspicious: set[int] = set()  # rounds in which something was found
         self._sample_s = self._write_s = book.began_s
 
     def run(self) -> Account:
         """Soak to the end, or until something interrupts it; the account is kept in any case."""
         self._write()  # what cannot be written is told here, and not in the middle
-        try:
-            self._go_on()
-        except KeyboardInterrupt:  # once more
-            self._book.interrupted = "it was interrupted"
-        finally:
-            with postponed():
-                self._leave()
+        with self._evidence:
+            try:
+                self._go_on()
+            except KeyboardInterrupt:  # once more
+                self._book.interrupted = "it was interrupted"
+            finally:
+                with postponed():
+                    self._leave()
+            if not self._book.interrupted:
+                with contextlib.suppress(KeyboardInterrupt):
+                    self._evidence.finish(_EVIDENCE_S)
         return self._conclude()
 
     def _go_on(self) -> None:
@@ -116,7 +125,10 @@ class _Soak:
             blows=lambda: [begun_s for begun_s, _ in saboteur.blows],
             survived=lambda: saboteur.survived,
             failed=lambda: saboteur.failed,
-            validations=tuple,
+            validations=self._evidence.validations,
+            traces=self._evidence.traces,
+            broken=self._evidence.broken,
+            notes=self._evidence.silent,
         )
         with saboteur:
             yield
@@ -198,6 +210,8 @@ class _Soak:
         workers = self._round.workers
         if left := await_none(lambda: ", ".join(str(pid) for pid in workers if is_worker(pid))):
             self._find("leftover", f"The worker processes {left} outlived the process of their engine.")
+        if self._round.number in self._suspicious:
+            self._put_away(self._round.number)
 
     def _leave(self) -> None:
         """Kill what still runs, and forget what processes have taken down."""
@@ -226,12 +240,20 @@ class _Soak:
             self._book.interrupted = at_last
 
     def _find(self, kind: str, message: str, at_s: float | None = None) -> None:
-        self._book.find(kind, message, at_s=at_s)
+        number, recordings = self._round.number, None
+        if folder_of(self._config, number).joinpath(RECORDINGS).exists():
+            self._suspicious.add(number)
+            recordings = self._evidence.place(number)
+        self._book.find(kind, message, at_s=at_s, recordings=recordings)
 
     def _put_away(self, number: int) -> None:
-        """Take along what the processes of a round have measured."""
+        """Take along what the processes of a round have measured, and taken down."""
         folder = folder_of(self._config, number)
         self._book.measured(regions_of(folder))
+        if number in self._suspicious:
+            self._evidence.keep(folder / RECORDINGS, number)
+        else:
+            self._evidence.sample(folder / RECORDINGS, number)
         shutil.rmtree(folder, ignore_errors=True)
 
     def _keep(self) -> None:

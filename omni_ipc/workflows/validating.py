@@ -102,6 +102,7 @@ def validate_recordings(
     spec: str,
     whole: bool = False,
     budget_s: float = SECONDS,
+    steps: int | None = None,
     progress: Progress = lambda _: None,
 ) -> Validated:
     """Hold recordings against a model.
@@ -109,6 +110,7 @@ def validate_recordings(
     Args:
         whole: whether it takes every action and every interesting state of the model to be accepted.
         budget_s: how long one search may take.
+        steps: of a session that are looked at, at most, where a model takes the first ones alone.
 
     Raises:
         UsageError: there is no recording, or no such spec; or a file is no recording; or there is no time.
@@ -120,6 +122,8 @@ def validate_recordings(
     start = time.monotonic()
     manifest = load_manifest()
     of_spec, lens = find_lens(spec, manifest)
+    if steps is not None:
+        lens = msgspec.structs.replace(lens, longest=min(lens.longest, steps))
     toolchain = Toolchain.find()
     progress("reading recordings")
     views = [look(session, of_spec, lens) for session in load_recordings(paths)]
