@@ -9,9 +9,11 @@ import typer
 from rich.text import Text
 
 from omni_ipc.cli.ending import working
-from omni_ipc.cli.options import Json
+from omni_ipc.cli.options import Json, Junit
 from omni_ipc.records import Verdict
+from omni_ipc.report.junit import Case, write_junit
 from omni_ipc.report.output import Output, table
+from omni_ipc.report.targets import require_file
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import sign
 
@@ -23,6 +25,7 @@ def replay(
     traces: Annotated[list[Path], typer.Argument(metavar="DIR|FILE…", help="Folders of *.trace.json, or such files.")],
     device: Annotated[str, typer.Option(help="Where the workers compute: cpu, cuda, cuda:1 or xpu.")] = "cpu",
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each trace; all have to agree.")] = 1,
+    junit: Junit = None,
     json: Json = None,
 ) -> int:
     """Run traces on spawned workers: the reference must end well, and the defect that a trace names must show."""
@@ -30,6 +33,8 @@ def replay(
     from omni_ipc.workflows import stressing
 
     out = Output(json)
+    if junit is not None:
+        require_file(junit)
     with working("reading the traces") as show_progress:
         found = stressing.find_traces(traces)
         open_device(device)  # refuses here, and not in the worker, what this machine does not have
@@ -39,7 +44,15 @@ def replay(
     for row in stressed.rows:
         out.say(*(f"{row.trace}: {reason}" for reason in row.reasons))
     out.say("", _summed(stressed))
+    if junit is not None:
+        write_junit(junit, "omni-ipc stress replay", map(_case, stressed.rows))
     return out.write("stress replay", stressed.verdict.exit_code, stressed)
+
+
+def _case(row: Row) -> Case:
+    took_ms = sum(tried.ms * tried.runs for tried in (row.reference, row.with_defect) if tried is not None)
+    reason = " ".join(row.reasons) or "as claimed"
+    return Case(row.scenario, row.trace, row.verdict, reason, "\n".join(row.reasons), took_ms / 1000)
 
 
 def _cells(row: Row) -> tuple[Text | str, ...]:

@@ -39,18 +39,7 @@ def check_commands(document: str, folder: Path, *, width: int, quiet: bool = Fal
         width: columns that commands print for.
         quiet: nothing may come out as errors.
     """
-    programs = folder.parent / f"{folder.name}.bin"
-    programs.mkdir()
-    for name, words in _PROGRAMS.items():
-        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
-        (programs / name).chmod(0o755)
-    own = {
-        "PATH": f"{programs}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "COLUMNS": str(width),
-        "NO_COLOR": "1",
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-    }
+    own = {**programs(folder.parent / f"{folder.name}.bin"), "COLUMNS": str(width), "NO_COLOR": "1"}
     for command, expected in commands(document):
         done = subprocess.run(
             ["sh", "-c", command],
@@ -65,6 +54,19 @@ def check_commands(document: str, folder: Path, *, width: int, quiet: bool = Fal
         assert matches(expected, done.stdout), (
             f"$ {command}\n\nit is to say:\n{expected}\nit says:\n{done.stdout}\n{done.stderr}"
         )
+
+
+def programs(folder: Path) -> dict[str, str]:
+    """Put the programs of documents, as this checkout has them, into a new folder; return how a shell finds them."""
+    folder.mkdir()
+    for name, words in _PROGRAMS.items():
+        (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        (folder / name).chmod(0o755)
+    return {
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
 
 
 def matches(expected: str, printed: str) -> bool:

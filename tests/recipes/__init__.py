@@ -1,0 +1,1 @@
+"""What people copy onto other machines: it runs, and it is what the pages say."""
