@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -62,6 +63,7 @@ def merge(shards: Mapping[str, Account]) -> Account:
         validations=_validations(validation for account in placed for validation in account.validations),
         findings=_in_order(finding for account in placed for finding in account.findings),
         reasons=tuple(reason for account in placed for reason in account.reasons),
+        notes=tuple(dict.fromkeys(note for account in placed for note in account.notes)),
         defect=first.defect,
     )
 
@@ -89,6 +91,32 @@ def read(path: Path) -> Account:
             f"'{path}' is no account of a soak: {error}. Give what 'omni-ipc stress soak --json FILE' wrote."
         ) from None
     return account
+
+
+def read_all(paths: Sequence[Path]) -> tuple[Account, dict[str, Account]]:
+    """Read accounts: all of them as one, and each by its name: that of its file, or of its folder.
+
+    The folder of a soak on several machines has one account, and beside it one of each shard.
+
+    Raises:
+        UsageError: a file cannot be read, or holds no account.
+    """
+    if len(paths) == 1 and (parts := shards_in(paths[0])):
+        return read(paths[0]), parts
+    short = [path.absolute().parent.name if path.name == ACCOUNT else path.stem for path in paths]
+    many = Counter(short)
+    parts = {str(path) if many[name] > 1 else name: read(path) for name, path in zip(short, paths, strict=True)}
+    return merge(parts), parts
+
+
+def shards_in(folder: Path) -> dict[str, Account]:
+    """Read the accounts of shards in the folder of a soak; none if it had none.
+
+    Raises:
+        UsageError: one of them cannot be read.
+    """
+    folders = sorted(folder.glob("shard-*"), key=lambda path: (len(path.name), path.name))
+    return {path.name: read(path) for path in folders if (path / ACCOUNT).is_file()}
 
 
 def _began(account: Account) -> datetime:

@@ -13,7 +13,7 @@ from omni_ipc import shards
 from omni_ipc.accounts import Histogram, Sample
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Verdict
-from omni_ipc.shards import merge, read
+from omni_ipc.shards import ACCOUNT, merge, read, read_all
 from tests.support.accounts import LOST, MACHINE, PLAIN, account, sample
 
 LATER = account(
@@ -119,6 +119,18 @@ def test_an_account_is_read_back(tmp_path: Path) -> None:
     bare.write_bytes(msgspec.json.encode(PLAIN))
     result.write_bytes(msgspec.json.encode({"command": "stress soak", "exit_code": 0, "result": PLAIN}))
     assert read(bare) == read(result) == PLAIN
+
+
+def test_the_folder_of_a_soak_on_machines_has_its_shards(tmp_path: Path) -> None:
+    """The account of all says more than theirs: which were lost. They are in the order of their numbers."""
+    whole = account(reasons=("shard 3 has no account: it was lost 3 times",))
+    for folder, kept in {"": whole, "shard-10": LATER, "shard-2": PLAIN}.items():
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / ACCOUNT).write_bytes(msgspec.json.encode(kept))
+    (tmp_path / "shard-3").mkdir()
+    read_whole, parts = read_all([tmp_path])
+    assert read_whole == whole
+    assert list(parts.items()) == [("shard-2", PLAIN), ("shard-10", LATER)]
 
 
 @pytest.mark.parametrize(

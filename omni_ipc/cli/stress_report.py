@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +11,7 @@ from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json
 from omni_ipc.report.output import Output
 from omni_ipc.report.targets import require_file
-from omni_ipc.shards import ACCOUNT, merge, read
+from omni_ipc.shards import read_all
 
 
 def report(
@@ -32,25 +30,14 @@ def report(
     out = Output(json)
     if html is not None:
         require_file(html)
-    with working("reading accounts") as show_progress:
-        shards = {}
-        for done, (name, path) in enumerate(zip(_names(accounts), accounts, strict=True)):
-            show_progress(f"reading {path}", done, len(accounts))
-            shards[name] = read(path)
-        whole = merge(shards)
+    with working("reading accounts"):
+        whole, shards = read_all(accounts)
     out.say(*parts(whole))
     if len(shards) > 1:
         out.say("", shard_table(shards))
     if html is not None:
         from omni_ipc.report.soak.page import write_page  # its templates take a while to load
 
-        write_page(shards, html)
+        write_page(html, whole, shards)
         out.say("", f"wrote {html}: open it in a browser")
     return out.write("stress report", whole.verdict.exit_code, whole)
-
-
-def _names(paths: Sequence[Path]) -> list[str]:
-    """Name each after its file, or the folder of its soak; by its whole path where that is not its own."""
-    short = [path.absolute().parent.name if path.name == ACCOUNT else path.stem for path in paths]
-    many = Counter(short)
-    return [str(path) if many[name] > 1 else name for name, path in zip(short, paths, strict=True)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from omni_ipc.accounts import Account, Finding, Histogram, Machine
@@ -20,21 +21,17 @@ from omni_ipc.report.soak.story import rate, sentences
 from omni_ipc.report.soak.text import commands, shard_cells
 from omni_ipc.report.templates import template
 from omni_ipc.report.text import counted
-from omni_ipc.shards import merge
 
 _MOST_ROWS = 12  # of a table of times; the others are folded away
 
 
-def page(shards: Mapping[str, Account]) -> str:
+def page(whole: Account, shards: Mapping[str, Account] = MappingProxyType({})) -> str:
     """Write the page of a soak.
 
     Args:
-        shards: name -> account; of a soak on one machine: one.
-
-    Raises:
-        UsageError: there is none.
+        shards: those of several machines or seeds, by their names, which ``whole`` is the account of.
     """
-    whole = merge(shards)
+    shards = shards if len(shards) > 1 else {"soak": whole}
     pictures = charts(whole)
     return template("soak.html.j2").render(
         verdict=whole.verdict.value,
@@ -60,13 +57,13 @@ def page(shards: Mapping[str, Account]) -> str:
     )
 
 
-def write_page(shards: Mapping[str, Account], path: Path) -> Path:
+def write_page(path: Path, whole: Account, shards: Mapping[str, Account] = MappingProxyType({})) -> Path:
     """Write the page of a soak to a file.
 
     Raises:
-        UsageError: it cannot be written; or there is no account.
+        UsageError: it cannot be written.
     """
-    return write_atomically(path, page(shards).encode("utf-8", "replace"))
+    return write_atomically(path, page(whole, shards).encode("utf-8", "replace"))
 
 
 def _facts(shards: Mapping[str, Account], whole: Account) -> Iterator[str]:

@@ -24,6 +24,7 @@ def sentences(account: Account) -> Iterator[str]:
     if account.faults:
         yield _faults(account.faults)
     yield from map(validation, account.validations)
+    yield from account.notes
 
 
 def validation(of: Validation) -> str:

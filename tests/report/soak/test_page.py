@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from omni_ipc.accounts import Account, Histogram
-from omni_ipc.errors import UsageError
 from omni_ipc.report.soak.page import page, write_page
+from omni_ipc.shards import merge
 from tests.support.accounts import LOST, PLAIN, account, sample
 from tests.support.browser import Browser, what_it_loads
 
@@ -27,12 +27,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
 @pytest.mark.parametrize("shards", [{"soak": PLAIN}, SHARDS], ids=["one", "shards"])
 def test_a_page_needs_nothing_beside_itself(shards: dict[str, Account]) -> None:
     """It loads no file and no address: one file may be sent to a colleague."""
-    assert what_it_loads(page(shards)) == []
+    assert what_it_loads(page(merge(shards), shards)) == []
 
 
 def test_a_page_tells_what_the_account_says() -> None:
     """Sentences, pictures, times, faults, what was left, the machine; also where no script runs."""
-    text = page({"soak": account(samples=(*PLAIN.samples, sample(60.5, ended=100, slots=2)))})
+    text = page(account(samples=(*PLAIN.samples, sample(60.5, ended=100, slots=2))))
     assert text.count('<svg class="chart"') == 4
     assert text.count('<g class="mark">') == 4  # the fault, in each of them
     for told in (
@@ -54,7 +54,7 @@ def test_a_page_tells_what_the_account_says() -> None:
 def test_times_are_listed_by_what_took_longest_in_all() -> None:
     """And what never happened is left out."""
     regions = {"quick": Histogram((9,), 0.1), "never": Histogram(), "slow": Histogram((0, 1), 5.0)}
-    text = page({"soak": account(regions=regions)})
+    text = page(account(regions=regions))
     assert text.index("<td>slow</td>") < text.index("<td>quick</td>")
     assert "never" not in text
 
@@ -62,14 +62,14 @@ def test_times_are_listed_by_what_took_longest_in_all() -> None:
 def test_of_many_regions_those_that_took_longest_are_shown() -> None:
     """The others are folded away."""
     regions = {f"region {number}": Histogram((0, 1), 100.0 - number) for number in range(40)}
-    shown, _, folded = page({"soak": account(regions=regions)}).partition("<summary>28 more</summary>")
+    shown, _, folded = page(account(regions=regions)).partition("<summary>28 more</summary>")
     assert "<td>region 11</td>" in shown
     assert "<td>region 12</td>" in folded
 
 
 def test_a_page_of_shards_has_each_of_them() -> None:
     """Their seeds and verdicts, and all of them together."""
-    text = page(SHARDS)
+    text = page(merge(SHARDS), SHARDS)
     assert "200 requests went in" in text
     assert re.search(r"<td>shard 1</td><td>alpha</td><td>8</td><td>1 min</td><td>100</td>.*<td>violated</td>", text)
     assert re.search("2 shards<.*4 workers<.*seeds from 7<", text)
@@ -79,11 +79,11 @@ def test_a_page_of_shards_has_each_of_them() -> None:
 def test_a_finding_is_told_with_the_command_that_shows_it() -> None:
     """A trace is replayed, and looked at; recordings are named."""
     finding = msgspec.structs.replace(LOST, trace="my soak/lost.trace.json", recordings="my soak/recordings")
-    text = page({"soak": account(findings=(finding,))})
+    text = page(account(findings=(finding,)))
     assert "omni-ipc replay &#39;my soak/lost.trace.json&#39;" in text
     assert "my soak/recordings" in text
     assert '<span class="badge ">violated</span>' in text
-    spoiled = page({"soak": account(findings=(LOST,), defect="late_split_map")})
+    spoiled = page(account(findings=(LOST,), defect="late_split_map"))
     assert "omni-ipc replay found/lost.trace.json --defect late_split_map<" in spoiled
     assert "with the defect late_split_map" in spoiled
 
@@ -93,18 +93,11 @@ def test_a_soak_that_was_interrupted_at_once_has_a_page() -> None:
     empty = account(
         requests=0, outcomes={}, latencies={}, regions={}, samples=(), faults=(), validations=(), interrupted="Ctrl-C"
     )
-    text = page({"soak": msgspec.structs.replace(empty, seconds=0.0)})
+    text = page(msgspec.structs.replace(empty, seconds=0.0))
     assert "It ended after 0 s of 1 min: Ctrl-C." in text
     assert '<span class="badge unsure">inconclusive</span>' in text
     assert "there is nothing to draw" in text
     assert "<svg" not in text
-
-
-def test_without_an_account_there_is_no_page(tmp_path: Path) -> None:
-    """Nor an empty file in its place."""
-    with pytest.raises(UsageError, match="no account"):
-        write_page({}, tmp_path / "soak.html")
-    assert not list(tmp_path.iterdir())
 
 
 def hostile() -> Account:
@@ -124,7 +117,7 @@ def hostile() -> Account:
 
 def test_a_page_is_alive_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     """A link to a moment shows the values there in every picture, and a line; nothing went wrong in the script."""
-    path = write_page({"soak": PLAIN}, tmp_path / "soak.html")
+    path = write_page(tmp_path / "soak.html", PLAIN)
     seen, there = browser.dump(path), browser.dump(path, "#at-30")
     assert seen.count('visibility="hidden"') == there.count('visibility="visible"') == 4
     assert there.count("at 0:00:30") == 4
@@ -135,7 +128,8 @@ def test_a_page_is_alive_in_a_browser(browser: Browser, tmp_path: Path) -> None:
 
 def test_what_others_wrote_does_not_run_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     """Neither in the page nor in what its script makes of it."""
-    seen = browser.dump(write_page({HOSTILE: hostile(), "b": hostile()}, tmp_path / "hostile.html"), "#at-5")
+    taken = {HOSTILE: hostile(), "b": hostile()}
+    seen = browser.dump(write_page(tmp_path / "hostile.html", merge(taken), taken), "#at-5")
     assert "<title>soak: violated</title>" in seen
     assert "<img" not in seen
     assert 'data-ready="4"' in seen
@@ -144,6 +138,8 @@ def test_what_others_wrote_does_not_run_in_a_browser(browser: Browser, tmp_path:
 @pytest.mark.parametrize("size", [(1400, 900), (420, 800)], ids=["wide", "narrow"])
 def test_a_page_is_drawn(browser: Browser, tmp_path: Path, size: tuple[int, int]) -> None:
     """In a wide window and in a narrow one: a picture of that size, of more than one colour."""
-    picture = browser.draw(write_page(SHARDS, tmp_path / "soak.html"), tmp_path / "page.png", size).read_bytes()
+    picture = browser.draw(
+        write_page(tmp_path / "soak.html", merge(SHARDS), SHARDS), tmp_path / "page.png", size
+    ).read_bytes()
     assert (int.from_bytes(picture[16:20]), int.from_bytes(picture[20:24])) == size
     assert len(picture) > 10_000

@@ -1,0 +1,139 @@
+"""``omni-ipc stress soak``: a mixed load on real workers, with faults put in, and the account of it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from omni_ipc.cli.interrupts import answered
+from omni_ipc.cli.options import Defect, Json, On
+from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.report.output import Output, complain
+from omni_ipc.report.targets import require_file, require_folder
+from omni_ipc.stress.settings import FAULTS, SoakConfig
+
+if TYPE_CHECKING:
+    from omni_ipc.accounts import Account
+
+_GIB = 1 << 30
+
+
+def soak(
+    minutes: Annotated[float, typer.Option(help="How long to go on.")] = 1.0,
+    workers: Annotated[int, typer.Option(help="Processes that compute.")] = 2,
+    device: Annotated[str, typer.Option(help="Where they compute: cpu, cuda, cuda:1 or xpu.")] = "cpu",
+    seed: Annotated[int, typer.Option(help="Of what is left to chance.")] = 0,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the account is kept, and what was found.")] = Path(
+        "soak"
+    ),
+    memory: Annotated[
+        float | None,
+        typer.Option(metavar="GIB", help="What all processes may take, about; default: half of what is free."),
+    ] = None,
+    clients: Annotated[int, typer.Option(help="Requests that are open at a time, at most.")] = 64,
+    faults: Annotated[
+        str, typer.Option(metavar="KIND,...", help="What to put in: kill, stop, memory, descriptors; or none.")
+    ] = ",".join(FAULTS),
+    fault_every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two faults, about.")] = 15.0,
+    perturb: Annotated[bool, typer.Option(help="Let tasks rest before regions, at random.")] = True,
+    record: Annotated[bool, typer.Option(help="Record some rounds, and hold them against the spec.")] = True,
+    defect: Defect = None,
+    on: On = None,
+    shards: Annotated[
+        int | None, typer.Option(help="Of the machines: soaks with a seed each; default: one a machine.")
+    ] = None,
+    prometheus: Annotated[
+        str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics while it runs; port 0 is any that is free.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page for a browser, whole in itself.")
+    ] = None,
+    json: Json = None,
+) -> int:
+    """Run engines among clients on real workers, with faults put in, and account for each request and each byte."""
+    from omni_ipc.report.soak.text import parts, shard_table
+    from omni_ipc.shards import shards_in
+
+    say = Output(json)
+    if html is not None:
+        require_file(html)
+    require_folder(out)
+    config = SoakConfig(
+        seconds=minutes * 60,
+        workers=workers,
+        device=device,
+        seed=seed,
+        folder=str(out),
+        memory_bytes=_bytes(memory),
+        clients=clients,
+        faults=_kinds(faults),
+        fault_every_s=fault_every,
+        perturb=perturb,
+        defect=defect,
+        record=record,
+    )
+    with answered(), _watched(prometheus) as on_sample:
+        account = _soaked(config, on, shards, on_sample)
+    say.say(*parts(account))
+    each = shards_in(out) if on else {}
+    if len(each) > 1:
+        say.say("", shard_table(each))
+    if html is not None:
+        from omni_ipc.report.soak.page import write_page  # its templates take a while to load
+
+        write_page(html, account, each)
+        say.say("", f"wrote {html}: open it in a browser")
+    return say.write("stress soak", account.verdict.exit_code, account)
+
+
+def _soaked(config: SoakConfig, on: str | None, shards: int | None, on_sample: Callable[[Account], object]) -> Account:
+    if on is None:
+        from omni_ipc.workflows.soaking import soak
+
+        if shards is not None:
+            raise UsageError(f"--shards {shards} needs machines. Name them, as in: --on local:{shards}.")
+        return soak(config, on_sample=on_sample)
+    from omni_ipc.workflows.soak_sharding import soak_on
+
+    return soak_on(on, config, count=shards, on_sample=on_sample)
+
+
+@contextlib.contextmanager
+def _watched(prometheus: str | None) -> Iterator[Callable[[Account], object]]:
+    """Show accounts on the terminal as they come, and to Prometheus if that is asked for."""
+    from omni_ipc.report.soak.live import watching
+
+    with contextlib.ExitStack() as stack:
+        showing = []
+        if prometheus is not None:
+            from omni_ipc.stress.metrics import serving_metrics
+
+            metrics = stack.enter_context(serving_metrics(prometheus))
+            complain(f"metrics are at {metrics.address}")
+            showing.append(metrics.show)
+        showing.append(stack.enter_context(watching()))
+        yield lambda account: [show(account) for show in showing]
+
+
+def _kinds(faults: str) -> tuple[str, ...]:
+    """Give the kinds of faults that an option names."""
+    if faults == "none":
+        return ()
+    kinds = tuple(dict.fromkeys(kind.strip() for kind in faults.split(",")))
+    for kind in kinds:
+        if kind not in FAULTS:
+            raise UnknownName("fault", kind, (*FAULTS, "none"))
+    return kinds
+
+
+def _bytes(gib: float | None) -> int | None:
+    if gib is None:
+        return None
+    if not 0 < gib < math.inf:
+        raise UsageError(f"--memory {gib:g} is no size. Give GiB, as in: --memory 4.")
+    return int(gib * _GIB)
