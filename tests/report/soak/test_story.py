@@ -30,7 +30,9 @@ def test_a_plain_account_is_told_in_four_sentences() -> None:
 
 def test_the_worst_is_told_first() -> None:
     """A finding, then why it ended, then what keeps it from a clean verdict."""
-    told = story(account(findings=(LOST, LOST), interrupted="Ctrl-C", reasons=("no worker was killed",), notes=("no Java",)))
+    told = story(
+        account(findings=(LOST, LOST), interrupted="Ctrl-C", reasons=("no worker was killed",), notes=("no Java",))
+    )
     assert told[:3] == [
         "2 findings; the first one, after 40 s: Request r17 has no outcome.",
         "It ended after 1 min of 1 min: Ctrl-C.",
