@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,25 +9,10 @@ import pytest
 from omni_ipc.conformance.recording import load
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
 from omni_ipc.records import Trace, Verdict
-from omni_ipc.serving.group import HostGroup
 from omni_ipc.workflows.reducing import reduce_recordings
 from omni_ipc.workflows.replaying import replay
 from omni_ipc.workflows.suspects import suspects
-from tests.workflows.violations import DEFECTS, record
-
-Recorded = Callable[..., Path]
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """Record, what was not recorded before; by processes that are gone then."""
-
-    @functools.cache
-    def once(defect: str, order_of: str = "") -> Path:
-        with HostGroup(1) as hosts:
-            return record(defect, hosts, tmp_path_factory.mktemp("recorded"), order_of=order_of or defect)
-
-    return once
+from tests.workflows.violations import DEFECTS, Recorded
 
 
 @pytest.mark.parametrize("defect", DEFECTS)

@@ -27,7 +27,11 @@ from omni_ipc.stress.defective import build
 from omni_ipc.stress.perturbed import RECORDINGS, Perturbation, PerturbedRuntime
 
 PATIENCE_S = 20.0
+LEFT = "left before asking"  # an order in which no defect shows
 _PIPE = "announce"
+
+Recorded = Callable[..., Path]
+"""Gives recordings of a defect, or of the reference (""), in the order of another one: see `record`."""
 
 
 class Announcing(PerturbedRuntime):
@@ -154,6 +158,13 @@ def _aborted_output_leak(engine: Engine, rt: Holding) -> None:
     assert rt.passed["Pump.Deliver"].wait(PATIENCE_S)
 
 
+def _left_before_asking(engine: Engine, rt: Holding) -> None:
+    """A consumer goes away when its output was computed, and before it has asked for it."""
+    stream = engine.submit(Request("a"))
+    rt.announce(after="Dispatcher.Settle")
+    stream.close()
+
+
 def _end(stream: OutputStream, error: type[Exception]) -> None:
     """Take an output, which may come in the reference."""
     with contextlib.suppress(error):
@@ -165,5 +176,6 @@ _ORDERS: Mapping[str, Callable[[Engine, Holding], None]] = {
     "unpack_outside_lock": _unpack_outside_lock,
     "cancelled_future": _cancelled_future,
     "aborted_output_leak": _aborted_output_leak,
+    LEFT: _left_before_asking,
 }
-DEFECTS = tuple(_ORDERS)
+DEFECTS = tuple(name for name in _ORDERS if name != LEFT)
