@@ -42,7 +42,7 @@ class Around(NamedTuple):
     failed: Callable[[], tuple[str, ...]]
     validations: Callable[[], tuple[Validation, ...]]
     traces: Callable[[], Mapping[str, str]] = dict
-    broken: Callable[[], tuple[tuple[float, str, str], ...]] = tuple
+    broken: Callable[[], tuple[tuple[float, str, str | None], ...]] = tuple
     notes: Callable[[], tuple[str, ...]] = tuple
 
 
@@ -159,6 +159,6 @@ class Book:
                 at_s=at_s - self.began_s,
                 kind="spec",
                 message=message,
-                trace=traces.get(recordings),
+                trace=traces.get(recordings or ""),
                 recordings=recordings,
             )

@@ -9,32 +9,28 @@ What cannot be looked at in time is forgotten: the soak never waits for it, but 
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from omni_ipc.accounts import Validation
-from omni_ipc.conformance.children import Children
 from omni_ipc.errors import Inconclusive
+from omni_ipc.workflows.commands import Commands
 
 FINDINGS = "findings"
 """The folder of recordings of rounds in which something was found, and of traces, in that of a soak."""
 
 _SAMPLES = "samples"
-_POLITE = ("nice", "-n", "19")
 _STEPS = 120  # of AsyncOutput: more take minutes
 _SEARCH_S, _REDUCE_S = 30.0, 30.0
 _LONGEST_S = 240.0  # of a command: several searches
 _MOST_REDUCED = 3  # findings: others are most likely the same
+_MOST_KEPT = 20  # rounds, a few MB each
 
 
 class Broken(NamedTuple):
@@ -42,18 +38,12 @@ class Broken(NamedTuple):
 
     Args:
         at_s: when it was found out, on the monotonic clock.
-        recordings: the folder that they are kept in.
+        recordings: the folder that they are kept in, if they are.
     """
 
     at_s: float
     sentence: str
-    recordings: str
-
-
-class _Written(msgspec.Struct):
-    """What a command of ours writes."""
-
-    result: dict[str, Any]
+    recordings: str | None
 
 
 class _Job(NamedTuple):
@@ -78,11 +68,11 @@ class Evidence:
         self._news = threading.Condition()  # guards _jobs, _ending, and what was found out
         self._ending = False
         self._reduced = 0
+        self._kept: set[int] = set()  # rounds
         self._answers: dict[str, Counter[str]] = {spec: Counter() for spec in self._specs}
         self._traces: dict[str, str] = {}
         self._broken: list[Broken] = []
-        self._silent: dict[str, None] = {}
-        self._children = Children()
+        self._commands = Commands(folder, limit_s=_LONGEST_S)
         self._thread = threading.Thread(target=self._work, name="evidence", daemon=True)
 
     def __enter__(self) -> Evidence:
@@ -92,7 +82,7 @@ class Evidence:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._children.__exit__(kind, error, trace)
+        self._commands.__exit__(kind, error, trace)
         self.finish(0.0)
         self._thread.join()
         shutil.rmtree(self._folder / _SAMPLES, ignore_errors=True)
@@ -104,9 +94,10 @@ class Evidence:
             self._news.notify()
         self._thread.join(patience_s)
 
-    def place(self, number: int) -> str:
-        """Say where the recordings of a round are kept, if something was found in it."""
-        return str(self._folder / FINDINGS / f"round {number}")
+    def place(self, number: int) -> str | None:
+        """Say where the recordings of a round are kept, in which something was found; None once there are plenty."""
+        with self._news:
+            return self._place(number)
 
     def sample(self, recordings: Path, number: int) -> None:
         """Take the recordings of a round, to hold them against the specs; if others wait for that, it forgets them."""
@@ -117,7 +108,8 @@ class Evidence:
     def keep(self, recordings: Path, number: int) -> None:
         """Take the recordings of a round in which something was found, to cut them down."""
         with self._news:
-            self._take(recordings, Path(self.place(number)), is_finding=True)
+            if (place := self._place(number)) is not None:
+                self._take(recordings, Path(place), is_finding=True)
 
     def validations(self) -> tuple[Validation, ...]:
         """Tell how the samples fared, spec by spec."""
@@ -146,8 +138,12 @@ class Evidence:
 
     def silent(self) -> tuple[str, ...]:
         """Say why recordings could not be looked at, a sentence each."""
-        with self._news:
-            return tuple(self._silent)
+        return tuple([*self._commands.refusals])
+
+    def _place(self, number: int) -> str | None:
+        if len(self._kept) < _MOST_KEPT:
+            self._kept.add(number)
+        return str(self._folder / FINDINGS / f"round {number}") if number in self._kept else None
 
     def _take(self, recordings: Path, folder: Path, *, is_finding: bool) -> None:
         with contextlib.suppress(OSError):  # a full disk, or nothing was recorded
@@ -173,20 +169,23 @@ class Evidence:
 
     def _validate(self, folder: Path) -> None:
         for spec in self._specs:
-            result = self._run("validate", folder, "--spec", spec, "--seconds", _SEARCH_S, "--steps", _STEPS)
+            result = self._commands.run("validate", folder, "--spec", spec, "--seconds", _SEARCH_S, "--steps", _STEPS)
             sessions = [each for each in (result or {}).get("sessions", ()) if each["steps"]]
+            reasons = [each["reason"] for each in sessions if each["answer"] == "rejected"]
             with self._news:
-                for session in sessions:
-                    self._answers[spec] += Counter({session["answer"]: 1, "steps": session["steps"]})
-                rejected = [each for each in sessions if each["answer"] == "rejected"]
-                if rejected and folder.parent.name == _SAMPLES:
-                    folder = self._kept(folder)
-                    self._jobs.append(_Job(folder, is_finding=True))
-                for each in rejected:
-                    sentence = f"{spec} does not allow what was recorded: {each['reason']}"
-                    self._broken.append(Broken(time.monotonic(), sentence, str(folder)))
-        if folder.parent.name == _SAMPLES:
-            shutil.rmtree(folder, ignore_errors=True)
+                for each in sessions:
+                    self._answers[spec] += Counter({each["answer"]: 1, "steps": each["steps"]})
+                if reasons:
+                    self._break(folder, f"{spec} does not allow what was recorded: {reasons[0]}")
+                    return
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def _break(self, folder: Path, sentence: str) -> None:
+        """Note that a sample was rejected, and have it cut down like what else was found."""
+        if (place := self._place(int(folder.name))) is not None:
+            self._take(folder, Path(place), is_finding=True)
+        self._broken.append(Broken(time.monotonic(), sentence, place))
+        del self._broken[_MOST_KEPT:]
 
     def _reduce(self, folder: Path) -> None:
         if self._reduced == _MOST_REDUCED:
@@ -194,32 +193,7 @@ class Evidence:
         self._reduced += 1
         defect = ("--defect", self._defect) if self._defect is not None else ()
         to = self._folder / FINDINGS
-        result = self._run("stress", "reduce", folder, *defect, "--save", to, "--seconds", _REDUCE_S)
+        result = self._commands.run("stress", "reduce", folder, *defect, "--save", to, "--seconds", _REDUCE_S)
         if result is not None and result["trace"] is not None:
             with self._news:
                 self._traces[str(folder)] = result["trace"]
-
-    def _kept(self, folder: Path) -> Path:
-        kept = Path(self.place(int(folder.name)))
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        return folder.rename(kept)
-
-    def _run(self, *command: object) -> dict[str, Any] | None:
-        """Run a command of ours, and give its result; if there is none, note why."""
-        result = self._folder / f".{command[0]}.json"
-        result.unlink(missing_ok=True)
-        ended = self._children.run(
-            [*_POLITE, sys.executable, "-m", "omni_ipc", *map(str, command), "--json", str(result)],
-            cwd=Path.cwd(),
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            timeout_s=_LONGEST_S,
-        )
-        try:
-            return msgspec.json.decode(result.read_bytes(), type=_Written).result
-        except (OSError, msgspec.DecodeError):
-            if ended.exit_code == 2:  # this machine lacks something: that it speaks of none of the steps is no news
-                with self._news:
-                    self._silent.setdefault(ended.errors.strip().rpartition("\n")[2].removeprefix("omni-ipc: "))
-            return None
-        finally:
-            result.unlink(missing_ok=True)

@@ -38,6 +38,7 @@ def test_a_finding_is_cut_down_to_a_trace(recorded: Recorded, tmp_path: Path) ->
         evidence.finish(PATIENCE_S)
     ((folder, trace),) = evidence.traces().items()
     assert folder == evidence.place(7)
+    assert folder is not None
     assert len(os.listdir(folder)) == 2
     assert Trace.load(Path(trace)).defect == "aborted_output_leak"
 
@@ -72,7 +73,7 @@ def test_who_leaves_waits_for_nothing(recorded: Recorded, tmp_path: Path) -> Non
     with Evidence(tmp_path / "soak", defect="aborted_output_leak", workers=1) as evidence:
         evidence.keep(copied(recorded("aborted_output_leak"), tmp_path), 2)
     assert evidence.traces() == {}
-    assert len(os.listdir(evidence.place(2))) == 2
+    assert len(os.listdir(evidence.place(2) or "")) == 2
     assert not (tmp_path / "soak" / "samples").exists()
 
 
@@ -84,6 +85,18 @@ def test_a_sample_is_forgotten_while_another_one_waits(recorded: Recorded, tmp_p
     evidence.sample(given[1], 2)
     evidence.keep(given[2], 3)
     assert [folder.exists() for folder in given] == [False, True, False]
+
+
+def test_a_folder_of_findings_is_as_large_as_may_be(tmp_path: Path) -> None:
+    """Rounds that have their place keep it; those behind them get none, and nothing is said of it."""
+    evidence = Evidence(tmp_path / "soak", defect=None, workers=1)
+    places = [evidence.place(number) for number in range(50)]
+    assert places == [evidence.place(number) for number in range(50)]
+    assert 0 < sum(place is not None for place in places) < 50
+    for number, recordings in ((0, tmp_path / "kept"), (49, tmp_path / "dropped")):
+        recordings.mkdir()
+        evidence.keep(recordings, number)
+    assert [path.name for path in tmp_path.iterdir() if path.name != "soak"] == ["dropped"]
 
 
 def test_what_was_not_recorded_is_no_evidence(tmp_path: Path) -> None:
