@@ -54,12 +54,16 @@ class Commands:
             Inconclusive: the ``with`` was left.
         """
         result = self._folder / f".{command[0]}.json"
-        ended = self._children.run(
-            [*_POLITE, sys.executable, "-m", "omni_ipc", *map(str, command), "--json", str(result)],
-            cwd=Path.cwd(),
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            timeout_s=self._limit_s,
-        )
+        try:
+            ended = self._children.run(
+                [*_POLITE, sys.executable, "-m", "omni_ipc", *map(str, command), "--json", str(result)],
+                cwd=Path.cwd(),
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                timeout_s=self._limit_s,
+            )
+        except OSError as error:  # no memory, no descriptors, no nice
+            self.refusals.setdefault(f"omni-ipc {command[0]} could not be started: {error.strerror}.")
+            return None
         try:
             return msgspec.json.decode(result.read_bytes(), type=_Written).result
         except (OSError, msgspec.DecodeError):

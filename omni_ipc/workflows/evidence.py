@@ -138,7 +138,7 @@ class Evidence:
 
     def silent(self) -> tuple[str, ...]:
         """Say why recordings could not be looked at, a sentence each."""
-        return tuple([*self._commands.refusals])
+        return (*self._commands.refusals,)
 
     def _place(self, number: int) -> str | None:
         if len(self._kept) < _MOST_KEPT:
