@@ -1,0 +1,57 @@
+"""`omni-ipc stress reduce`, as people call it: from recordings to a trace that `omni-ipc replay` takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.conformance.manifest import find_folder
+from tests.support.lanes import ROOT
+
+BAD = find_folder() / "trace" / "bad"
+DEFECT = "late_split_map"
+
+
+def omni_ipc(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    command = [sys.executable, "-m", "omni_ipc", *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_recordings_of_a_defect_become_a_trace_that_replays(tmp_path: Path) -> None:
+    """With the order that was followed, and the command that replays it; exit code 1, as something was found."""
+    written = tmp_path / "reduced.json"
+    reduced = omni_ipc(
+        "stress", "reduce", str(BAD / DEFECT), "--defect", DEFECT, "--save", str(tmp_path), "--json", str(written)
+    )
+    assert (reduced.returncode, reduced.stderr) == (1, "")
+    result = json.loads(written.read_text())["result"]
+    assert (result["verdict"], result["along"], result["scenario"]) == ("violated", True, "split_map")
+    assert " → ".join(result["suspects"][0]["order"]) in reduced.stdout
+    (command,) = (line for line in reduced.stdout.splitlines() if line.startswith("Replay it: omni-ipc "))
+    replayed = omni_ipc(*command.removeprefix("Replay it: omni-ipc ").split())
+    assert replayed.returncode == 1
+    assert "did not come within" in replayed.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["nowhere"], 2, "Cannot read the recording 'nowhere'"),
+        ([str(BAD / DEFECT), "--defect", "late_split_mop"], 2, "Did you mean 'late_split_map'?"),
+        ([str(BAD / DEFECT), "--seconds", "0"], 2, "seconds must be positive"),
+        ([str(BAD / DEFECT), "--seconds", "0.2"], 3, "fails in none of"),
+    ],
+)
+def test_what_cannot_be_reduced_is_told(arguments: list[str], code: int, said: str, tmp_path: Path) -> None:
+    """Bad input ends with 2; what was looked for and not found is inconclusive, and leaves no trace."""
+    ended = omni_ipc("stress", "reduce", *arguments, "--save", str(tmp_path / "found"))
+    assert ended.returncode == code
+    assert said in ended.stdout + ended.stderr
+    assert not (tmp_path / "found").exists()
