@@ -20,6 +20,7 @@ from omni_ipc.cli.mutants import mutants
 from omni_ipc.cli.record import record
 from omni_ipc.cli.replay import replay
 from omni_ipc.cli.show import show
+from omni_ipc.cli.stress_check import check as stress_check
 from omni_ipc.cli.stress_reduce import reduce as stress_reduce
 from omni_ipc.cli.stress_report import report as stress_report
 from omni_ipc.cli.stress_soak import soak as stress_soak
@@ -99,4 +100,5 @@ _add(
     to=stress_app,
 )
 _add(stress_soak, "omni-ipc stress soak --minutes 30 --workers 2 --out soak --html soak.html", to=stress_app)
+_add(stress_check, "omni-ipc stress check --device cuda --out check", to=stress_app)
 _add(stress_report, "omni-ipc stress report soak --html soak.html", to=stress_app)

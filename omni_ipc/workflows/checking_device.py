@@ -1,0 +1,158 @@
+"""What a device is checked for in a few minutes: its tests, the collection of traces, a short soak; each in a process.
+
+A step has a limit, and one that fails stops none of the others. What each says is kept in a file of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Verdict
+
+_GRACE_S = 15.0  # between the request to end, and the end
+_OUR_CODES = {0: Verdict.ENDED_WELL, 1: Verdict.VIOLATED}
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """One step.
+
+    Args:
+        told: what came of it, in a few words.
+        log: the file of what it said.
+    """
+
+    step: str
+    verdict: Verdict
+    told: str
+    seconds: float
+    log: str
+
+
+class Steps(NamedTuple):
+    """What the steps are done with.
+
+    Args:
+        out: the folder for what they leave.
+        tests: files or folders of tests; None: every folder under ``tests/`` that has some of the device's.
+        traces: the collection.
+        repeat: runs of each trace.
+        soak_s: how long to soak.
+    """
+
+    device: str
+    out: Path
+    tests: Sequence[Path] | None
+    traces: Path
+    repeat: int
+    soak_s: float
+
+
+def check_device(steps: Steps) -> Iterator[Checked]:
+    """Do one step after the other; what was done of an interrupted one is in its file.
+
+    Raises:
+        UsageError: there are no tests, or no traces.
+    """
+    tests = steps.tests if steps.tests is not None else _folders_with(_marker(steps.device), Path("tests"))
+    if missing := [str(path) for path in (*tests, steps.traces) if not path.exists()]:
+        raise UsageError(f"There is no '{missing[0]}'. Check from the folder of the sources, or name it.")
+    device, out = steps.device, steps.out
+    command = (sys.executable, "-m", "omni_ipc", "stress")
+    pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", f"{_marker(device)} and not soak")
+    report = out / "tests.xml"
+    replayed, account = out / "replay.json", out / "soak" / "account.json"
+    replay = ("replay", str(steps.traces), "--device", device, "--repeat", str(steps.repeat), "--json", str(replayed))
+    soak = ("soak", "--minutes", str(steps.soak_s / 60), "--workers", "1", "--device", device, "--out")
+    yield _do(out, "device", 60, (sys.executable, "-m", "omni_ipc.stress.devices", device))
+    yield _do(out, "tests", 120, (*pytest, f"--junitxml={report}", *map(str, tests)), lambda: _of_tests(report))
+    yield _do(out, "replay", 90, (*command, *replay), lambda: _of_replay(replayed))
+    yield _do(out, "soak", 50 + steps.soak_s, (*command, *soak, str(account.parent)), lambda: _of_soak(account))
+
+
+def _marker(device: str) -> str:
+    kind = device.partition(":")[0]
+    return "torch" if kind == "cpu" else kind
+
+
+def _folders_with(marker: str, tests: Path) -> list[Path]:
+    """Find the folders of tests that are marked: others may need packages that a node lacks."""
+    found = {path.parent for path in sorted(tests.rglob("*.py")) if f"mark.{marker}" in path.read_text("utf-8")}
+    return sorted(found) or [tests]
+
+
+def _do(
+    out: Path, step: str, limit_s: float, command: Sequence[str], tell: Callable[[], tuple[int, str]] | None = None
+) -> Checked:
+    """Run a command; ``tell`` says from what it left how much was tried, and what came of that."""
+    log, began = out / f"{step}.log", time.monotonic()
+    code = _run(command, log, limit_s)
+    tried, told = 1, _last_line(log)
+    if tell is not None and code is not None:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ET.ParseError):  # then the log has to do
+            tried, told = tell()
+    verdict = _OUR_CODES.get(-1 if code is None else code, Verdict.INCONCLUSIVE)
+    if code is None:
+        told = f"it did not end within {limit_s:g} s, and was ended; the last line: {told}"
+    elif not tried and verdict is Verdict.ENDED_WELL:
+        verdict = Verdict.INCONCLUSIVE  # nothing was shown
+    return Checked(step, verdict, told, time.monotonic() - began, str(log))
+
+
+def _run(command: Sequence[str], log: Path, limit_s: float) -> int | None:
+    """Run it in a group of its own, none of which outlives it; None if it took too long."""
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, process_group=0
+        )
+    try:
+        return process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_S)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _last_line(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"
+
+
+def _of_tests(report: Path) -> tuple[int, str]:
+    suite = next(ET.parse(report).getroot().iter("testsuite"))
+    tests, failures, errors, skipped = (int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped"))
+    ran = tests - skipped
+    return ran, f"{ran - failures - errors} passed, {failures + errors} failed, {skipped} skipped"
+
+
+def _of_replay(replayed: Path) -> tuple[int, str]:
+    rows = msgspec.json.decode(replayed.read_bytes())["result"]["rows"]
+    good = sum(row["verdict"] == Verdict.ENDED_WELL for row in rows)
+    return len(rows), f"{good} of {len(rows)} traces did as claimed"
+
+
+def _of_soak(account: Path) -> tuple[int, str]:
+    told = msgspec.json.decode(account.read_bytes())
+    counts = f"{told['requests']:,} requests, {told['checked_bytes'] / 1e9:,.1f} GB checked"
+    return told["requests"], f"{counts}, {len(told['faults'])} faults, {len(told['findings'])} findings"

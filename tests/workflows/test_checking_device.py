@@ -1,0 +1,82 @@
+"""The check of a device, whose steps are processes: what each comes to, whatever becomes of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.records import Verdict
+from omni_ipc.workflows.checking_device import _do, _folders_with
+from tests.support.lanes import ROOT
+
+REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="{}"/></testsuites>'
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "told"),
+    [
+        ("print('all\\nright')", Verdict.ENDED_WELL, "right"),
+        ("import sys; sys.exit('torch sees no device')", Verdict.VIOLATED, "torch sees no device"),
+        ("import os; os._exit(3)", Verdict.INCONCLUSIVE, "it said nothing"),
+        ("import os; os.kill(os.getpid(), 9)", Verdict.INCONCLUSIVE, "it said nothing"),
+    ],
+)
+def test_a_step_is_as_its_exit_code_says(code: str, verdict: Verdict, told: str, tmp_path: Path) -> None:
+    """With the last line of what it said, which is kept."""
+    done = _do(tmp_path, "device", 60, (sys.executable, "-c", code))
+    assert (done.verdict, done.told) == (verdict, told)
+    assert Path(done.log).exists()
+
+
+def test_a_step_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    """It is told after how long, and nothing of it is left behind."""
+    code = (
+        "import subprocess, sys, time; subprocess.Popen(['sleep', '600']); print('begun', flush=True); time.sleep(600)"
+    )
+    done = _do(tmp_path, "device", 2, (sys.executable, "-c", code))
+    assert done.verdict is Verdict.INCONCLUSIVE
+    assert done.told == "it did not end within 2 s, and was ended; the last line: it said nothing"
+
+
+def test_a_step_that_tried_nothing_shows_nothing(tmp_path: Path) -> None:
+    """All tests are skipped where there is no device: that is no success."""
+    done = _do(tmp_path, "tests", 60, (sys.executable, "-c", ""), lambda: (0, "0 passed, 0 failed, 9 skipped"))
+    assert (done.verdict, done.told) == (Verdict.INCONCLUSIVE, "0 passed, 0 failed, 9 skipped")
+
+
+def test_folders_with_tests_of_a_device_are_found() -> None:
+    """Those whose files need no more than a node has; the contract's, which name the devices in one place, too."""
+    found = {str(path.relative_to(ROOT)) for path in _folders_with("cuda", ROOT / "tests")}
+    assert found >= {"tests/device", "tests/pipelines", "tests/serving/contract", "tests/stress/devices"}
+    assert "tests/serving" not in found
+
+
+@pytest.mark.torch
+@pytest.mark.alone
+@pytest.mark.soak
+@pytest.mark.timeout(400)
+def test_the_script_checks_a_machine_and_says_so_last(tmp_path: Path) -> None:
+    """On the host, with little of each: a table, the same as JSON, and a log of each step."""
+    script = ["sh", str(ROOT / "stress" / "gpu_check.sh"), "--device", "cpu", "--python", sys.executable]
+    little = ["--tests", "tests/stress/devices/test_streams.py", "--repeat", "1", "--soak", "5"]
+    done = subprocess.run(
+        [*script, "--out", str(tmp_path), "--", *little], capture_output=True, text=True, timeout=380, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    written = json.loads((tmp_path / "check.json").read_text())
+    assert [step["step"] for step in written["result"]["steps"]] == ["device", "tests", "replay", "soak"]
+    assert all(Path(step["log"]).exists() for step in written["result"]["steps"])
+    assert "19 of 19 traces did as claimed" in done.stdout
+
+
+@pytest.mark.torch
+def test_a_machine_without_the_device_is_told_in_a_sentence(tmp_path: Path) -> None:
+    """Before anything is tried, with exit code 2."""
+    script = ["sh", str(ROOT / "stress" / "gpu_check.sh"), "--device", "cuda:99", "--python", sys.executable]
+    done = subprocess.run([*script, "--out", str(tmp_path)], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "Device 'cuda:99' is not here" in done.stderr
