@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from typing import Any
 
@@ -22,10 +23,17 @@ class CudaDevice(Accelerator):
         address = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
         if int(_cudart().cudaHostRegister(address, buffer.nbytes, 0)) == 0:
             self._pinned.append(address)
+        else:
+            self._forget_refusal()
 
     def close(self) -> None:
         while self._pinned:
             _cudart().cudaHostUnregister(self._pinned.pop())
+
+    def _forget_refusal(self) -> None:
+        """Let torch report it now: it would take it for an error of the kernel that this thread launches next."""
+        with contextlib.suppress(RuntimeError):
+            torch.zeros(1, device=self._device).add_(1)
 
     def _event(self) -> Any:
         return torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]

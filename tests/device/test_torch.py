@@ -146,3 +146,16 @@ def test_memory_of_a_slab_is_pinned_on_first_use_and_given_back() -> None:
             assert set(loan.view[:100]) == {1}
             loan.abort()
             del loan
+
+
+@pytest.mark.cuda
+def test_memory_that_cuda_refuses_to_pin_costs_nothing_but_time() -> None:
+    """Here because it is pinned already: the kernels that the same thread launches next are none the worse for it."""
+    import torch
+
+    device = open_device("cuda")
+    with Segment.create(1 << 20, name="slab") as segment:
+        device.pin(segment.view)
+        device.pin(segment.view)
+        assert torch.ones(4, device=device.name).mul(2).tolist() == [2, 2, 2, 2]
+        device.close()
