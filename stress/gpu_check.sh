@@ -33,4 +33,6 @@ if ! "$python" -c 'import omni_ipc.cli.app, pytest, hypothesis' 2>/dev/null; the
     python=$venv/bin/python
 fi
 cd "$here/.." || exit 2
+CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-32} # streams that are held back must not share one
+export CUDA_DEVICE_MAX_CONNECTIONS
 "$python" -m omni_ipc stress check --device "$device" --out "$out" --json "$out/check.json" "$@"
