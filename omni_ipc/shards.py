@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -47,7 +48,7 @@ def merge(shards: Mapping[str, Account]) -> Account:
     first = min(placed, key=_began)
     return Account(
         started=first.started,
-        seed=first.seed,
+        seed=min(account.seed for account in placed),
         asked_s=max(account.asked_s for account in placed),
         seconds=max(account.seconds for account in placed),
         interrupted="; ".join(filter(None, (account.interrupted for account in placed))),
@@ -197,22 +198,35 @@ def _samples(shards: Sequence[Sequence[Sample]]) -> tuple[Sample, ...]:
     for left, look in zip(reversed(range(len(looks))), looks, strict=True):
         seen[look.shard] = look
         if left % step == 0:  # so the last one stays
-            sums.append(_sum(look, seen.values()))
+            ended = sum(_ended(samples, look.sample.at_s) for samples in shards)
+            sums.append(_sum(look, seen.values(), ended))
     return tuple(sums)
 
 
-def _sum(now: _Look, seen: Collection[_Look]) -> Sample:
-    """Add up what each shard was last seen with; of one that has ended, nothing is left but what it had done."""
+def _sum(now: _Look, seen: Iterable[_Look], ended: int) -> Sample:
+    """Add up what each shard was last seen with; one that has ended has nothing any more."""
     living = [look.sample for look in seen if not look.is_last or look is now]
     return Sample(
         at_s=now.sample.at_s,
-        ended=sum(look.sample.ended for look in seen),
+        ended=ended,
         open=sum(sample.open for sample in living),
         resident=_joined((sample.resident for sample in living), operator.add),
         descriptors=_joined((sample.descriptors for sample in living), operator.add),
         slots=sum(sample.slots for sample in living),
         shared=sum(sample.shared for sample in living),
     )
+
+
+def _ended(samples: Sequence[Sample], at_s: float) -> int:
+    """Give how many requests of a shard had ended at a moment: between two looks, in a straight line.
+
+    Rates would jump else: shards are not looked at at the same moments.
+    """
+    place = bisect.bisect_right(samples, at_s, key=lambda sample: sample.at_s)
+    if place in (0, len(samples)):
+        return samples[-1].ended if place else 0
+    one, other = samples[place - 1], samples[place]
+    return one.ended + round((other.ended - one.ended) * (at_s - one.at_s) / (other.at_s - one.at_s))
 
 
 def _in_order(those: Iterable[Timed]) -> tuple[Timed, ...]:

@@ -44,6 +44,7 @@ def test_times_count_from_the_first_start() -> None:
     """Whatever zone a shard tells them in; the whole lasted to the end of the last shard."""
     both = merge({"b": LATER, "a": PLAIN})
     assert (both.started, both.seed) == (PLAIN.started, 7)
+    assert merge({"b": LATER, "a": account(seed=9)}).seed == 8
     assert (both.seconds, both.asked_s) == (90.5, 60.0)
     assert [(fault.at_s, fault.target) for fault in both.faults] == [(20.0, "a: worker 0"), (50.0, "b: worker 0")]
     assert [finding.at_s for finding in both.findings] == [70.0]
@@ -68,13 +69,21 @@ def test_a_host_counts_once() -> None:
 
 
 def test_samples_are_sums_of_what_each_shard_was_last_seen_with() -> None:
-    """A shard that has ended keeps what it had done, and holds nothing any more."""
+    """A shard that has ended keeps what it had done, and holds nothing any more; between looks, work goes on evenly."""
     seen = merge({"a": PLAIN, "b": LATER}).samples
     assert [look.at_s for look in seen] == [0, 30, 30, 60, 60, 90]
-    assert [look.ended for look in seen] == [0, 50, 50, 100, 150, 200]
+    assert [look.ended for look in seen] == [0, 50, 50, 150, 150, 200]
     assert set(seen[2].resident) == {"a: engine", "a: worker 0", "b: engine", "b: worker 0"}
     assert set(seen[-1].resident) == set(seen[-1].descriptors) == {"b: engine", "b: worker 0"}
     assert (seen[2].shared, seen[-1].shared, seen[-1].open) == (16 << 20, 8 << 20, 3)
+
+
+def test_what_ended_between_two_looks_counts_in_part() -> None:
+    """A rate does not jump because shards were not looked at at the same moments."""
+    one = account(samples=(sample(0.0), sample(10.0, ended=100)))
+    other = account(samples=(sample(2.5), sample(7.5, ended=50)))
+    seen = merge({"a": one, "b": other}).samples
+    assert [(look.at_s, look.ended) for look in seen] == [(0.0, 0), (2.5, 25), (7.5, 125), (10.0, 150)]
 
 
 def test_a_single_account_stays_as_it_is() -> None:

@@ -224,6 +224,7 @@ class _Soak:
         """Judge what can be judged only at the end."""
         for sentence in () if self._book.interrupted else self._failures:
             self._find("health", sentence)
+        self._look(time.monotonic())  # at what is left
         self._book.close()
         try:
             self._write()
@@ -261,11 +262,14 @@ class _Soak:
         now_s = time.monotonic()
         if now_s >= self._sample_s:
             self._sample_s = now_s + _SAMPLE_S
-            self._book.sample(sample(now_s - self._book.began_s, self._processes(), self._ledger))
+            self._look(now_s)
             self._on_sample(self._book.account())
         if now_s >= self._write_s:
             self._write_s = now_s + _WRITE_S
             self._write()
+
+    def _look(self, now_s: float) -> None:
+        self._book.sample(sample(now_s - self._book.began_s, self._processes(), self._ledger))
 
     def _write(self) -> None:
         write_atomically(self._folder / ACCOUNT, msgspec.json.encode(self._book.account()))
