@@ -16,6 +16,7 @@ from omni_ipc.workflows.recording import record
 from omni_ipc.workflows.validating import validate_recordings
 from tests.support.lanes import ROOT
 from tests.support.recordings import cut_before, cut_inside, doctored, without
+from tests.workflows.violations import LEFT, Recorded
 
 TRACE = find_folder() / "trace"
 EXPECTED = json.loads((TRACE / "bad" / "expected.json").read_text())
@@ -90,6 +91,13 @@ def test_what_the_model_says_nothing_of_is_inconclusive() -> None:
         validate_recordings([TRACE / "ok" / "future_orphan"], spec="SplitMap")
     with pytest.raises(UnknownName, match=r"Known: .*SplitMap"):
         validate_recordings([TRACE / "ok" / "future_orphan"], spec="nothing")
+
+
+def test_the_first_steps_alone_are_looked_at_if_that_is_asked_for(recorded: Recorded) -> None:
+    """Of a model that is slow; where the rest is left is told."""
+    (session,) = validate_recordings([recorded("", LEFT)], spec="AsyncOutput", steps=5).sessions
+    assert (session.steps, session.answer) == (5, Answer.ACCEPTED)
+    assert session.leaving == {"its 5th step": 1}
 
 
 def test_a_recording_without_a_step_is_told(tmp_path: Path) -> None:

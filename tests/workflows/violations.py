@@ -159,9 +159,10 @@ def _aborted_output_leak(engine: Engine, rt: Holding) -> None:
 
 
 def _left_before_asking(engine: Engine, rt: Holding) -> None:
-    """A consumer goes away when its output was computed, and before it has asked for it."""
+    """A consumer goes away when its output has come, and before it has asked for it."""
     stream = engine.submit(Request("a"))
     rt.announce(after="Dispatcher.Settle")
+    assert rt.passed["Pump.Deliver"].wait(PATIENCE_S)
     stream.close()
 
 
