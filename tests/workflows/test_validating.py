@@ -93,6 +93,7 @@ def test_what_the_model_says_nothing_of_is_inconclusive() -> None:
         validate_recordings([TRACE / "ok" / "future_orphan"], spec="nothing")
 
 
+@pytest.mark.soak
 def test_the_first_steps_alone_are_looked_at_if_that_is_asked_for(recorded: Recorded) -> None:
     """Of a model that is slow; where the rest is left is told."""
     (session,) = validate_recordings([recorded("", LEFT)], spec="AsyncOutput", steps=5).sessions
