@@ -17,8 +17,8 @@ from omni_ipc.records import Origin, Trace
 from tests.support.commands import ROOT, Command
 
 EVERYTHING_ELSE = (
-    *("testbed", "scenarios", "conformance", "report", "workflows", "pytest_plugin"),
-    *("cli", "__main__.py", "explanations.py", "interrupts.py", "machines", "values.py", "violations.py"),
+    *("testbed", "scenarios", "stress", "conformance", "report", "workflows", "pytest_plugin", "accounts.py"),
+    *("cli", "__main__.py", "explanations.py", "interrupts.py", "machines", "shards.py", "values.py", "violations.py"),
 )
 """What stands on the product."""
 

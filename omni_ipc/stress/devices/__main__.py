@@ -18,9 +18,10 @@ def main(kind: str) -> str:
     model = module.get_device_name(name) if hasattr(module, "get_device_name") else "this machine's processor"
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        open_streams(NativeRuntime(), kind).close()
-    how = "; ".join(str(each.message) for each in told) or "its streams can be held back"
-    return f"{name}: {model}, torch {torch.__version__}, {how}"
+        streams = open_streams(NativeRuntime(), kind)
+        streams.close()
+    why = "".join(f" ({each.message})" for each in told)
+    return f"{name}: {model}, torch {torch.__version__}; its streams are held back by {streams.held_back_by}{why}"
 
 
 if __name__ == "__main__":

@@ -94,6 +94,8 @@ class HeldCuda(CudaDevice):
         clock: see `HeldStream`.
     """
 
+    held_back_by = "the device"
+
     def __init__(self, rt: Runtime, index: int, gate: Callable[[], Gate], clock: Runtime) -> None:
         super().__init__(index)
         self._rt = rt

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 class Streams(Device, Protocol):
-    """A device that outputs can be computed on, later."""
+    """A device that outputs can be computed on, later.
+
+    Attributes:
+        held_back_by: "the device" itself, or "tasks" in its place.
+    """
+
+    held_back_by: str
 
     @property
     def memory(self) -> OutputMemory:

@@ -37,6 +37,8 @@ class ThreadedStreams:
         kind: of the device whose memory it is: "cpu", "cuda:1", "xpu".
     """
 
+    held_back_by = "tasks"
+
     def __init__(self, rt: Runtime, kind: str = "cpu") -> None:
         self._rt = rt
         self._device = open_device(kind)
