@@ -17,6 +17,7 @@ from omni_ipc.seam.conducted import ConductedRuntime
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.requests import Request
 from omni_ipc.stress.devices import StreamPipeline, open_streams
+from omni_ipc.stress.devices.__main__ import main
 from omni_ipc.stress.devices.pipeline import Streams
 from omni_ipc.workflows.conductor import Conductor
 from omni_ipc.workflows.rest import all_asleep
@@ -119,3 +120,11 @@ def test_an_event_of_another_device_is_refused_by_streams(kind: str, use: Callab
     with pytest.raises(UsageError, match="after= is a HostEvent"):
         use(device)
     device.close()
+
+
+@KINDS
+def test_a_device_tells_who_holds_its_streams_back(kind: str) -> None:
+    """In a line, with its name and model: the device itself, or tasks in its place, and then why."""
+    told = main(kind)
+    assert told.startswith(("cpu: ", f"{kind}:0: "))
+    assert "; its streams are held back by the device" in told or "; its streams are held back by tasks" in told
