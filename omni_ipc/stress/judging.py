@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from typing import NamedTuple
@@ -57,6 +58,6 @@ class Circumstances:
                 return time.monotonic() - since.at_s >= _EARLY * self._timeout_s
             case Outcome.SHUT_DOWN:
                 return self.stopping
-        if ask.request.options["trouble"]:
-            return "was to fail" in str(error) or "cannot travel" in str(error)
+        if ask.request.options["trouble"] and re.search("was to fail|cannot travel", str(error)):
+            return True
         return self._sleeps > since.sleeps and "pipeline sleeps" in str(error)

@@ -25,15 +25,17 @@ _OURS = "/memfd:omni_ipc."
 
 
 class Held(NamedTuple):
-    """What a process holds.
+    """What a process holds; bytes.
 
     Args:
+        own: of its memory, what it does not share.
+        files: what its descriptors lead to, but for what libraries open once, and keep.
         shared: inode -> bytes of each segment that it has a descriptor of.
     """
 
     resident: int
     own: int
-    descriptors: int
+    files: tuple[str, ...]
     shared: dict[int, int]
 
 
@@ -48,7 +50,7 @@ def held(pid: int) -> Held | None:
     return Held(
         int(resident) * page,
         (int(resident) - int(shared)) * page,
-        sum(not target.startswith(_LIBRARIES) or target.startswith(_OURS) for target, _ in files),
+        tuple(sorted(target for target, _ in files if not target.startswith(_LIBRARIES))),
         {file.st_ino: file.st_blocks * 512 for target, file in files if target.startswith(_OURS)},
     )
 
@@ -62,7 +64,7 @@ def sample(at_s: float, processes: Mapping[str, int], ledger: Ledger) -> Sample:
         ended=sum(ledger.outcomes().values()),
         open=ledger.get("open"),
         resident={name: found.resident for name, found in looks.items()},
-        descriptors={name: found.descriptors for name, found in looks.items()},
+        descriptors={name: len(found.files) for name, found in looks.items()},
         slots=ledger.get("slots"),
         shared=sum(shared.values()),
     )

@@ -138,9 +138,9 @@ class Varied:
     def forward(self, batch: Sequence[Request]) -> list[Any]:
         """Make an output a request; the rows of a batch lie in one tensor."""
         self._rt.sleep(max(float(request.options["forward_s"] or 0) for request in batch))
-        late = {request.id: self._memory.delay(float(request.options["late_s"] or 0)) for request in batch}
+        late = [self._memory.delay(float(request.options["late_s"] or 0)) for request in batch]  # ids may be the same
         rows = self._rows(batch)
-        return [self._output(request, rows.get(place), late[request.id]) for place, request in enumerate(batch)]
+        return [self._output(request, rows.get(place), late[place]) for place, request in enumerate(batch)]
 
     def sleep(self, level: int) -> None:
         """Spoil what outputs look into: none of them may still be on its way."""

@@ -79,7 +79,8 @@ class Round:
             await self._await_quiet(asking)
         self._circumstances.stopping = True
         goodbye = await asyncio.to_thread(self._engine.shutdown)
-        if not (goodbye or failed):
+        too_late = self._plan.late_s > self._plan.engine.drain_timeout_s  # for workers to stop in good order
+        if not (goodbye or failed or too_late):
             self._teller.told(OmniError("The workers did not say goodbye within the shutdown timeout."))
         await self._await_all(asking)
         self._settle(clients)

@@ -42,7 +42,7 @@ class Serving:
         self._build = build(around.config.defect)
         self._teller = around.teller
         self._before = 0  # descriptors of this process
-        self._settled: dict[int, int] = {}  # worker's process -> its descriptors behind its first round
+        self._settled: dict[int, int] = {}  # worker's process -> number of its files behind its first round
 
     def run(self, first: int) -> None:
         """Run rounds, from that number on, until it is told to stop."""
@@ -81,15 +81,15 @@ class Serving:
         for rank, pid in enumerate(hosts.pids):
             if (found := held(pid)) is None:  # it was killed
                 continue
-            before = self._settled.setdefault(pid, found.descriptors)
-            if found.shared or found.descriptors > before:
-                left.append(f"worker {rank} has {found.descriptors} descriptors, and had {before} before")
+            before = self._settled.setdefault(pid, len(found.files))
+            if found.shared or len(found.files) > before:
+                left.append(f"worker {rank} has open {', '.join(found.files)}, and had {before} of these before")
         return ", ".join(left)
 
 
 def _descriptors(pid: int) -> int:
     found = held(pid)
-    return found.descriptors if found is not None else -1
+    return len(found.files) if found is not None else -1
 
 
 def _own_bytes(hosts: HostGroup) -> dict[str, int]:

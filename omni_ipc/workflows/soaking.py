@@ -20,6 +20,7 @@ from omni_ipc.accounts import Account
 from omni_ipc.errors import UsageError
 from omni_ipc.interrupts import postponed
 from omni_ipc.records import write_atomically
+from omni_ipc.shards import ACCOUNT
 from omni_ipc.stress.book import Around, Book
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.leftovers import await_none, is_worker, sample
@@ -32,9 +33,6 @@ from omni_ipc.stress.saboteur import ENGINE, Saboteur
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows.evidence import Evidence
 from omni_ipc.workflows.soak_ready import ready
-
-ACCOUNT = "account.json"
-"""The account, in a soak's folder, brought up to date every few seconds."""
 
 LOG = "processes.log"
 """What engine, clients and workers print, in the same folder."""
