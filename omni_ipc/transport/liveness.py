@@ -76,6 +76,10 @@ def ending(process: Signature) -> str | None:
         if start_time(process.pid) != process.start:
             return _GONE  # and another process has its id now
         return _how(pidfd) if has_ended(pidfd) else None
+    except OSError as error:
+        if error.errno in _NO_DESCRIPTOR:  # the pidfd was the last one that there was
+            return None
+        raise
     finally:
         os.close(pidfd)
 

@@ -86,6 +86,18 @@ def test_a_signature_that_names_no_process_is_told_as_such() -> None:
         assert liveness.ending(Signature(pid, 0)) == f"no process has the id that it signed with, {pid}"
 
 
+def test_a_look_that_gets_the_last_descriptor_takes_the_peer_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pidfd was had, and the file with the peer's start was not: the look says nothing, and raises nothing."""
+
+    def refuse(pid: int) -> int:
+        raise OSError(errno.EMFILE, "Too many open files", f"/proc/{pid}/stat")
+
+    parent = Signature(os.getppid(), liveness.start_time(os.getppid()) or 0)
+    assert liveness.ending(parent) is None
+    monkeypatch.setattr(liveness, "start_time", refuse)
+    assert liveness.ending(parent) is None
+
+
 def test_a_thousand_looks_hold_no_descriptor() -> None:
     """Each closes what it opened."""
     start = liveness.start_time(os.getppid())
