@@ -78,6 +78,8 @@ class ConductedRuntime(NativeRuntime):
     def sleep(self, seconds: float) -> None:
         """Sleep until the conductor says; where the schedule knows of no sleep, let the time pass at once."""
         turns = self._turns
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
         if turns.free or turns.speaks_of("sleep"):
             news = threading.Event()
             with turns.limited("sleep", seconds, news.set) as wait:

@@ -128,7 +128,10 @@ def _conduct(
                 f"The run did not end within {LONGEST_RUN_S:g} s: a task waits without a bound. "
                 "Give its wait a timeout, or look for it under control: omni-ipc explore."
             )
-    return RealRun(conductor.outcome(), _judge(rt.errors), seconds)
+    try:
+        return RealRun(conductor.outcome(), _judge(rt.errors), seconds)
+    finally:
+        rt.errors.clear()  # their frames hold outputs, whose memory holds the runtime: a circle that nobody else sees
 
 
 @contextlib.contextmanager

@@ -110,9 +110,13 @@ def stress(
     *,
     device: str,
     repeat: int = 1,
+    hosts: Hosts | None = None,
     progress: Callable[[str, int, int | None], None] = lambda *_: None,
 ) -> Stressed:
     """Run every trace on worker processes, ``repeat`` times; Ctrl-C ends that with what is known by then.
+
+    Args:
+        hosts: whose processes to use; they are then left as they are.
 
     Raises:
         UsageError: ``repeat`` is no number of times.
@@ -122,24 +126,24 @@ def stress(
         raise UsageError(f"--repeat {repeat} runs nothing. Give 1 or more.")
     require_torch()
     rows: list[Row] = []
-    with _Hosts() as hosts, contextlib.suppress(KeyboardInterrupt):
+    with contextlib.nullcontext(hosts) if hosts else Hosts() as using, contextlib.suppress(KeyboardInterrupt):
         for file, trace in traces.items():
             name = file.name.removesuffix(SUFFIX)
             progress(f"replaying {name}", len(rows), len(traces))
-            rows.append(_try(name, trace, hosts, device, repeat))
+            rows.append(_try(name, trace, using, device, repeat))
     left = len(traces) - len(rows)
     found = {row.verdict for row in rows} | ({Verdict.INCONCLUSIVE} if left else set())
     verdict = next((bad for bad in (Verdict.VIOLATED, Verdict.INCONCLUSIVE) if bad in found), Verdict.ENDED_WELL)
     return Stressed(device, repeat, verdict, tuple(rows), left)
 
 
-class _Hosts:
+class Hosts:
     """One worker process after the other: starting one takes a second or more, so each is used until it is stuck."""
 
     def __init__(self) -> None:
         self._host: WorkerHost | None = None
 
-    def __enter__(self) -> _Hosts:
+    def __enter__(self) -> Hosts:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -158,7 +162,7 @@ class _Hosts:
             self._host = None
 
 
-def _try(name: str, trace: Trace, hosts: _Hosts, device: str, repeat: int) -> Row:
+def _try(name: str, trace: Trace, hosts: Hosts, device: str, repeat: int) -> Row:
     scenario = scenarios.find(trace.scenario)
     try:
         reference, well = _run(trace, scenario, None, hosts, device, repeat)
@@ -179,7 +183,7 @@ _Faults = list[tuple[Verdict, str]]
 
 
 def _run(
-    trace: Trace, scenario: Scenario, defect: str | None, hosts: _Hosts, device: str, repeat: int
+    trace: Trace, scenario: Scenario, defect: str | None, hosts: Hosts, device: str, repeat: int
 ) -> tuple[Tried, _Faults]:
     """Run one of the two, and judge it."""
     steps, parts = schedule_of(trace, scenario, defect), scenario.parts(defect)

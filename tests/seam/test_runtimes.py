@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import queue
+import socket
 from collections.abc import Callable
 from concurrent.futures import CancelledError, InvalidStateError
 
@@ -15,6 +16,7 @@ import pytest
 
 from omni_ipc.records import Verdict
 from omni_ipc.seam.api import Runtime
+from omni_ipc.seam.conducted import ConductedRuntime
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.testbed import explore
 
@@ -41,8 +43,19 @@ def run_under_weak_memory(body: Callable[[Runtime], None]) -> None:
     assert report.verdict is Verdict.HOLDS, report.reason
 
 
+def run_set_free(body: Callable[[Runtime], None]) -> None:
+    """Run once, on threads that have been conducted until now."""
+    ours, theirs = socket.socketpair()
+    ours.close()
+    rt = ConductedRuntime(theirs, [])
+    rt.close()
+    body(rt)
+    assert rt.errors == []
+
+
 @pytest.fixture(
-    params=[run_natively, run_under_control, run_under_weak_memory], ids=["native", "controlled", "weak memory"]
+    params=[run_natively, run_set_free, run_under_control, run_under_weak_memory],
+    ids=["native", "set free", "controlled", "weak memory"],
 )
 def run(request: pytest.FixtureRequest) -> Run:
     """Run a body on one of the runtimes."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import threading
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -86,3 +89,188 @@ def test_a_process_that_leaves_does_not_hold_up_the_others() -> None:
         rt.close()
         task.join(timeout=10)
         assert passed.is_set()
+
+
+Body = Callable[[ConductedRuntime], object]
+
+
+def conduct(
+    schedule: list[Step], bodies: Mapping[str, Body], *, patience_s: float = 30.0, at_rest: Callable[[], bool] = bool
+) -> Conducted:
+    """Run bodies as tasks of one runtime, named as in the schedule, to their end."""
+    vocabulary = {(step.task, step.action) for step in schedule}
+    with Conductor(schedule, patience_s=patience_s, at_rest=at_rest) as conductor:
+        rt = ConductedRuntime(conductor.connect(), vocabulary)
+        for task in [rt.spawn(body, rt, name=name) for name, body in bodies.items()]:
+            task.join()
+        rt.close()
+    assert rt.errors == []
+    return conductor.outcome()
+
+
+def step(rt: ConductedRuntime) -> None:
+    """Take a step that is nothing else."""
+    with rt.region("Task.Step"):
+        pass
+
+
+def test_a_task_that_stands_elsewhere_or_has_ended_ends_the_schedule_at_once() -> None:
+    """Nobody's patience is tried: the step will never come, and it is told why."""
+    outcome = conduct([Step("one", "Task.Other"), Step("one", "Task.Step")], {"one": step})
+    assert (outcome.followed, outcome.is_departure) == (0, True)
+    assert outcome.refusal is not None
+    assert "did not come: one stands before Task.Step at test_conductor.py:" in outcome.refusal
+    outcome = conduct([Step("one", "Task.Step"), Step("one", "Task.Step")], {"one": step})
+    assert outcome == Conducted(1, 2, "step 2 of 2, one: Task.Step(), did not come: one has ended", is_departure=True)
+
+
+def test_a_schedule_is_given_up_once_nobody_moves_any_more() -> None:
+    """That is final: the task waits for something that does not come while all others wait for their turns."""
+
+    def wait_first(rt: ConductedRuntime) -> None:
+        stuck.wait()
+        step(rt)
+
+    def release(rt: ConductedRuntime) -> None:
+        step(rt)  # once all are free
+        stuck.set()
+
+    stuck = threading.Event()
+    schedule = [Step("one", "Task.Step"), Step("two", "Task.Step")]
+    outcome = conduct(schedule, {"one": wait_first, "two": release}, at_rest=lambda: True)
+    assert (outcome.followed, outcome.is_departure) == (0, True)
+    assert "did not come, and nobody moves any more (two stands before Task.Step" in str(outcome.refusal)
+
+
+def test_time_stands_still_until_the_schedule_says_that_it_passes() -> None:
+    """A wait of an hour is up when its turn has come, and the clock says so; one of a year was not due by then."""
+    seen: list[object] = []
+
+    def waits(timeout_s: float) -> Body:
+        def body(rt: ConductedRuntime) -> None:
+            future = rt.future()
+            with pytest.raises(TimeoutError):
+                future.result(timeout_s)
+            seen.append((timeout_s, rt.now()))
+            step(rt)
+
+        return body
+
+    schedule = [
+        Step("two", "future.result", expired=True, time=7200.0),
+        Step("two", "Task.Step"),
+        Step("one", "future.result", expired=True, time=7200.0),
+        Step("one", "Task.Step"),
+    ]
+    assert conduct(schedule, {"one": waits(3600.0), "two": waits(7200.0)}).whole
+    assert seen == [(7200.0, 7200.0), (3600.0, 7200.0)]
+
+
+def test_a_wait_is_not_up_before_its_time() -> None:
+    """The schedule passes over it: the task waits for longer than the schedule knows, and gets what it waits for."""
+
+    def body(rt: ConductedRuntime) -> None:
+        future = rt.future()
+        rt.spawn(lambda: (step(rt), future.set_result(None)), name="two").join()
+        future.result(3600.0)
+        step(rt)
+
+    schedule = [
+        Step("two", "Task.Step"),
+        Step("one", "future.result", expired=True, time=60.0),
+        Step("one", "Task.Step"),
+    ]
+    outcome = conduct(schedule, {"one": body})
+    assert (outcome.followed, outcome.passed, outcome.whole) == (2, 1, True)
+
+
+def test_a_sleep_that_the_schedule_does_not_know_takes_no_time_but_on_the_clock() -> None:
+    """Whoever sleeps for a day has slept for a day, at once."""
+    clock: list[float] = []
+
+    def body(rt: ConductedRuntime) -> None:
+        rt.sleep(86_400.0)
+        clock.append(rt.now())
+        step(rt)
+
+    assert conduct([Step("one", "Task.Step")], {"one": body}).whole
+    assert clock == [86_400.0]
+
+
+def test_a_wait_inside_a_step_ends_it_and_waking_up_is_another_one() -> None:
+    """Otherwise nobody could take the step that wakes it."""
+    order: list[str] = []
+
+    def sleeper(rt: ConductedRuntime) -> None:
+        with rt.region("Task.Take", condition):
+            condition.wait(60.0)
+            order.append("woken")
+
+    def waker(rt: ConductedRuntime) -> None:
+        with rt.region("Task.Give", condition):
+            condition.notify()
+        with rt.region("Task.Step"):
+            order.append("stepped")
+
+    schedule = [
+        Step("one", "Task.Take"),
+        Step("two", "Task.Give"),
+        Step("two", "Task.Step"),
+        Step("one", "condition.wake"),
+    ]
+    vocabulary = {(each.task, each.action) for each in schedule}
+    with Conductor(schedule, patience_s=30.0) as conductor:
+        rt = ConductedRuntime(conductor.connect(), vocabulary)
+        condition = rt.condition()
+        for task in [rt.spawn(sleeper, rt, name="one"), rt.spawn(waker, rt, name="two")]:
+            task.join()
+        rt.close()
+    assert conductor.outcome() == Conducted(4, 4)
+    assert order == ["stepped", "woken"]
+
+
+def test_callbacks_of_an_event_loop_come_in_their_order_and_what_others_post_in_between() -> None:
+    """A thread cancels a task between two callbacks, or behind both, as the schedule has it."""
+    for before, expected in ((True, "cancelled"), (False, "served")):
+        posting = Step("two", "loop.call_soon_threadsafe")
+        run = Step("one", "loop.run", {"callback": "_serve"})
+        schedule = [run, *([posting, run] if before else [run, posting]), Step("one", "Task.Step")]
+        endings: list[str] = []
+
+        async def _serve(rt: ConductedRuntime, endings: list[str] = endings) -> None:
+            loop, serving = asyncio.get_running_loop(), asyncio.current_task()
+            assert serving is not None
+            poster = rt.spawn(lambda: loop.call_soon_threadsafe(serving.cancel), name="two")
+            try:
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                endings.append("served")
+            except asyncio.CancelledError:
+                endings.append("cancelled")
+            step(rt)
+            poster.join()
+
+        def body(rt: ConductedRuntime, serve: Callable[..., Any] = _serve) -> None:
+            with asyncio.Runner(loop_factory=rt.event_loop) as runner:
+                runner.run(serve(rt))
+
+        outcome = conduct(schedule, {"one": body})
+        assert (outcome.refusal, endings) == (None, [expected])
+
+
+def test_an_event_loop_sleeps_until_the_schedule_says_that_time_has_passed() -> None:
+    """An hour of asyncio's takes no time, and is an hour on the loop's clock."""
+    clock: list[float] = []
+
+    async def _sleep(rt: ConductedRuntime) -> None:
+        await asyncio.sleep(3600.0)
+        clock.append(asyncio.get_running_loop().time())
+        step(rt)
+
+    def body(rt: ConductedRuntime) -> None:
+        with asyncio.Runner(loop_factory=rt.event_loop) as runner:
+            runner.run(_sleep(rt))
+
+    schedule = [Step("one", "loop.select", expired=True, time=3600.0), Step("one", "Task.Step")]
+    assert conduct(schedule, {"one": body}) == Conducted(2, 2)
+    assert clock == [3600.0]

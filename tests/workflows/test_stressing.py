@@ -1,0 +1,144 @@
+"""A collection of traces on spawned workers: what is claimed of it, and what is told when that is not so."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.records import Trace, Verdict
+from omni_ipc.scenarios import SCENARIOS
+from omni_ipc.scenarios.scenario import Staged
+from omni_ipc.workflows.stressing import Hosts, Stressed, find_traces, stress
+
+BUGS = Path(__file__).parents[1] / "bugs"
+LATE_SPLIT = BUGS / "split_map.late_split_map.trace.json"
+ORPHAN = BUGS / "future_orphan.unpack_outside_lock.trace.json"
+
+Change = Callable[[Trace], Trace]
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[Hosts]:
+    """Have one process for all tests that leave it alive."""
+    pytest.importorskip("torch", reason="workers compute torch tensors; pip install 'omni-ipc[torch]'")
+    with Hosts() as hosts:
+        hosts.free()
+        yield hosts
+
+
+def saved(folder: Path, change: Change, path: Path = ORPHAN) -> Path:
+    """Save a trace of the collection with a change."""
+    return change(Trace.load(path)).save(folder / f"changed.{path.name}")
+
+
+def first(count: int) -> Change:
+    """Keep the first steps alone."""
+    return lambda trace: msgspec.structs.replace(trace, steps=trace.steps[:count])
+
+
+@pytest.mark.torch
+def test_every_trace_of_the_collection_shows_its_defect_on_real_workers_and_the_reference_ends_well(
+    hosts: Hosts,
+) -> None:
+    """The whole collection, wherever the defect lies; and but for the records of a real lane each is followed whole."""
+    stressed = stress(find_traces([BUGS]), device="cpu", hosts=hosts)
+    assert [row for row in stressed.rows if row.verdict is not Verdict.ENDED_WELL] == []
+    assert (stressed.verdict, stressed.left, len(stressed.rows)) == (Verdict.ENDED_WELL, 0, len([*BUGS.iterdir()]))
+    shown = {row.trace: row.with_defect for row in stressed.rows if row.with_defect is not None}
+    cut_short = [name for name, tried in shown.items() if tried.followed + tried.passed < tried.of]
+    assert cut_short == ["dual_writer_ring.dual_writers"]  # two records in one place, of sizes that are not the trace's
+
+
+@pytest.mark.torch
+def test_what_cannot_be_followed_is_told_with_its_step_and_the_rest_goes_on(hosts: Hosts, tmp_path: Path) -> None:
+    """A step of another batch never comes: it is told who stands where instead, and the next trace is tried."""
+
+    def change(trace: Trace) -> Trace:
+        steps = [
+            msgspec.structs.replace(step, fields={"rpc": 9}) if step.action == "Dispatcher.Call" else step
+            for step in trace.steps
+        ]
+        return msgspec.structs.replace(trace, steps=tuple(steps))
+
+    stressed = stress(find_traces([saved(tmp_path, change), ORPHAN]), device="cpu", hosts=hosts, repeat=2)
+    assert [row.verdict for row in stressed.rows] == [Verdict.INCONCLUSIVE, Verdict.ENDED_WELL]
+    assert stressed.verdict is Verdict.INCONCLUSIVE
+    (reason,) = stressed.rows[0].reasons
+    assert reason.startswith(
+        "unpack_outside_lock showed in 0 of 2 runs; where it did not, the trace could not be followed: step 2 of "
+    )
+    assert "did not come: dispatcher stands before Dispatcher.Call at " in reason
+
+
+@pytest.mark.torch
+def test_a_trace_that_shows_its_defect_no_more_is_a_violation(hosts: Hosts, tmp_path: Path) -> None:
+    """It is followed to its end, and all is well: whoever keeps it is to know that it keeps nothing out."""
+    stressed = stress(find_traces([saved(tmp_path, first(5))]), device="cpu", hosts=hosts)
+    assert stressed.verdict is Verdict.VIOLATED
+    (reason,) = stressed.rows[0].reasons
+    assert reason.endswith("0 of 1 runs, though the trace was followed to its end: it shows the defect no more")
+
+
+@pytest.mark.torch
+def test_a_reference_that_fails_is_a_violation(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference has the fault that the trace shows: exactly that is told of it."""
+    scenario = SCENARIOS["future_orphan"]
+    faulty = dataclasses.replace(scenario, world=lambda rt, _, *launch: scenario.world(rt, parts, *launch))
+    parts = scenario.parts("unpack_outside_lock")
+    monkeypatch.setitem(SCENARIOS, "future_orphan", faulty)  # type: ignore[arg-type]
+    stressed = stress(find_traces([ORPHAN]), device="cpu", hosts=hosts)
+    assert stressed.verdict is Verdict.VIOLATED
+    assert (
+        stressed.rows[0].reasons[0].startswith("the reference failed in 1 of 1 runs: exception: 1: Output '1' did not")
+    )
+
+
+@pytest.mark.torch
+def test_a_worker_that_dies_costs_its_trace_and_not_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing hangs, it is told how the process ended, and the next trace gets another process."""
+    dying = dataclasses.replace(SCENARIOS["future_orphan"], staged=Staged("tests.support.dying_pipeline:DyingPipeline"))
+    monkeypatch.setitem(SCENARIOS, "future_orphan", dying)  # type: ignore[arg-type]
+    stressed = stress(find_traces([ORPHAN, LATE_SPLIT]), device="cpu")
+    assert [row.verdict for row in stressed.rows][1] is Verdict.ENDED_WELL
+    assert stressed.rows[0].verdict is not Verdict.ENDED_WELL
+    assert "killed by SIGKILL" in " ".join(stressed.rows[0].reasons)
+
+
+@pytest.mark.torch
+def test_an_interruption_ends_it_with_what_is_known(hosts: Hosts, tmp_path: Path) -> None:
+    """The traces that were tried are told, and how many were not; that is inconclusive, and nothing is left behind."""
+
+    def interrupt(_: str, done: int, __: int | None) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    stressed: Stressed = stress(find_traces([LATE_SPLIT, ORPHAN]), device="cpu", hosts=hosts, progress=interrupt)
+    assert [row.verdict for row in stressed.rows] == [Verdict.ENDED_WELL]
+    assert (stressed.left, stressed.verdict) == (1, Verdict.INCONCLUSIVE)
+
+
+def test_a_collection_that_cannot_be_replayed_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    """No traces, another version, an unknown scenario or defect, a function, nothing to order: a sentence each."""
+    with pytest.raises(UsageError, match=r"There is no \*\.trace\.json in "):
+        find_traces([tmp_path])
+    with pytest.raises(UsageError, match="Cannot read the trace 'none"):
+        find_traces([Path("none.trace.json")])
+    old = tmp_path / "old.trace.json"
+    old.write_text(ORPHAN.read_text().replace('"version": 1', '"version": 0'))
+    with pytest.raises(UsageError, match="has version 0; this omni-ipc reads version 1"):
+        find_traces([old])
+    with pytest.raises(UnknownName, match="'elsewhere'"):
+        find_traces([saved(tmp_path, lambda trace: msgspec.structs.replace(trace, scenario="elsewhere"))])
+    with pytest.raises(UnknownName, match="'nothing'"):
+        find_traces([saved(tmp_path, lambda trace: msgspec.structs.replace(trace, defect="nothing"))])
+    with pytest.raises(UsageError, match=r"is a trace of the function 'mine\.py:race', which has no worker to start"):
+        find_traces([saved(tmp_path, lambda trace: msgspec.structs.replace(trace, scenario="mine.py:race"))])
+    with pytest.raises(UsageError, match="has no steps that could be put in order"):
+        find_traces([saved(tmp_path, first(1))])
+    with pytest.raises(UsageError, match="--repeat 0 runs nothing"):
+        stress(find_traces([ORPHAN]), device="cpu", repeat=0)
