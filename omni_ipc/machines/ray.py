@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import signal
+import socket
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from time import monotonic
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from omni_ipc import __version__
 from omni_ipc.errors import EnvironmentMissing, Inconclusive, UsageError
@@ -22,7 +24,10 @@ from omni_ipc.machines.api import Ended, Event, Lost, Needs, Program, Said
 from omni_ipc.machines.seat import MISFIT, Seat
 
 _HEAR_S = 0.5
+_LOOK_S = 0.25  # for so long may Ctrl-C have to wait
 _START_S = 600.0  # a node may have to be made, by an autoscaler
+_CONNECT_S = 10.0
+_PORT = 10001  # that Ray serves clients at, if it is not told another
 _INSTALL = "pip install 'omni-ipc[ray]'"
 
 
@@ -78,7 +83,7 @@ class RayMachines:
         node = min(nodes, key=lambda node: taken[node["NodeID"]] / self._room(node))
         cores = int(node["Resources"]["CPU"]) if self._needs.whole else 1
         affinity = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
-        with postponed():
+        with _undisturbed(self):
             actor = (
                 self._ray.remote(Seat)
                 .options(
@@ -93,30 +98,32 @@ class RayMachines:
             self._places[answer] = _Place(shard, actor, node["NodeID"], monotonic())
 
     def wait(self, timeout_s: float) -> None:
-        with _reached(self):
-            ready, _ = self._ray.wait(list(self._places), num_returns=1, timeout=timeout_s)
-        with postponed(), _reached(self):
+        with _undisturbed(self):
+            ready, _ = self._ray.wait(list(self._places), num_returns=1, timeout=min(timeout_s, _LOOK_S))
             for answer in ready:
                 self.heard += self._hear(answer)
             self.heard += self._late()
 
     def stop(self) -> None:
-        for place in self._places.values():
-            place.actor.stop.remote()
+        with _undisturbed(self):
+            for place in self._places.values():
+                place.actor.stop.remote()
 
     def kill(self) -> None:
         self.heard.clear()
-        while self._places:
-            _, place = self._places.popitem()
-            self._ray.kill(place.actor)
+        with _undisturbed(self):
+            while self._places:
+                _, place = self._places.popitem()
+                self._ray.kill(place.actor)
 
     def close(self) -> None:
         with contextlib.suppress(Exception):  # it may be gone, which is what is wanted
             self.kill()
-        self._ray.shutdown()
+        with postponed():
+            self._ray.shutdown()
 
     def _nodes(self) -> list[Mapping[str, Any]]:
-        with _reached(self):
+        with _undisturbed(self):
             return [node for node in self._ray.nodes() if node["Alive"]]
 
     def _room(self, node: Mapping[str, Any]) -> int:
@@ -170,25 +177,45 @@ def _connect(name: str) -> Any:
         ray = importlib.import_module("ray")
     except ModuleNotFoundError:
         raise EnvironmentMissing("Ray is not installed.", f"Install it: {_INSTALL}.") from None
+    if name != "ray":
+        _require_port(name)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         ray.init(address="auto" if name == "ray" else name, log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # of many kinds
-        raise EnvironmentMissing(
-            f"{name} cannot be reached: {_gist(str(error))}.",
-            "Start it there: ray start --head --ray-client-server-port=10001; then it is ray://HOST:10001.",
-        ) from None
+        raise _not_there(name, str(error)) from None
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
     return ray
 
 
-@contextlib.contextmanager
-def _reached(machines: RayMachines) -> Iterator[None]:
-    """Say that Ray itself is gone, if it is."""
+def _require_port(name: str) -> None:
+    """See that somebody listens there: Ray itself would try for minutes.
+
+    Raises:
+        EnvironmentMissing: nobody does.
+    """
     try:
-        yield
+        there = urlsplit(name)
+        socket.create_connection((there.hostname or "", there.port or _PORT), timeout=_CONNECT_S).close()
+    except (OSError, ValueError) as error:
+        raise _not_there(name, str(error)) from None
+
+
+def _not_there(name: str, why: str) -> EnvironmentMissing:
+    return EnvironmentMissing(
+        f"{name} cannot be reached: {_gist(why)}.",
+        f"Start it there: ray start --head --ray-client-server-port={_PORT}; then it is ray://HOST:{_PORT}.",
+    )
+
+
+@contextlib.contextmanager
+def _undisturbed(machines: RayMachines) -> Iterator[None]:
+    """Keep Ctrl-C out of Ray's client, which may hang after it; and say that Ray itself is gone, if it is."""
+    try:
+        with postponed():
+            yield
     except (ConnectionError, OSError) as error:
         raise Inconclusive(
             f"The connection to {machines} is lost: {_gist(str(error))}. See to its head, and run it again."

@@ -93,9 +93,9 @@ class Command:
         self._wait_for(moment)
         self._process.terminate()
 
-    def end(self) -> Ended:
+    def end(self, timeout_s: float = _PATIENCE_S) -> Ended:
         """Wait for its end."""
-        out, err = self._process.communicate(timeout=_PATIENCE_S)
+        out, err = self._process.communicate(timeout=timeout_s)
         litter = [path.name for path in self._temporary.iterdir()]
         return Ended(self._process.returncode, out, err, [line for _, line in self._family()], litter)
 

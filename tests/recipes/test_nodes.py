@@ -1,0 +1,186 @@
+"""What runs on GPU nodes: the script, and how Slurm and Kubernetes start it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from tests.support.accounts import account
+from tests.support.documents import ROOT, programs
+from tests.support.waiting import until
+
+STRESS = ROOT / "stress"
+Process = subprocess.Popen[str]
+SETUP = """
+mkdir -p "$2/bin"
+for program in omni-ipc python; do ln -s "$(command -v $program)" "$2/bin/$program"; done
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The scripts, with a set-up that takes this Python as it is, and a check of the GPU that is told how to end."""
+    folder = tmp_path / "checkout" / "stress"
+    folder.mkdir(parents=True)
+    for name in ("gpu_node.sh", "slurm.sbatch"):
+        shutil.copy(STRESS / name, folder)
+    (folder / "setup.sh").write_text(SETUP)
+    (folder / "gpu_check.sh").write_text(
+        'echo "$@"\ntouch "$4.begun"\n[ "$CHECK" != wait ] || exec sleep 60\nexit $CHECK\n'
+    )
+    return folder.parent
+
+
+def started(checkout: Path, *words: str, check: str = "0", before: Path | None = None, **env: str) -> Process:
+    """Start a script of the checkout on a node without a GPU; programs are looked for in ``before`` first."""
+    known = programs(checkout.parent / "bin")
+    known["PATH"] = f"{before}:{known['PATH']}" if before else known["PATH"]
+    return subprocess.Popen(
+        words,
+        cwd=checkout.parent,
+        env={**os.environ, **known, "TMPDIR": str(checkout.parent), "CHECK": check, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def node(checkout: Path, *words: str, minutes: str = "0", check: str = "0") -> Process:
+    script = str(checkout / "stress" / "gpu_node.sh")
+    return started(checkout, "sh", script, "--device", "cpu", "--minutes", minutes, "--out", "out", *words, check=check)
+
+
+def ended(process: Process, timeout_s: float = 60.0) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=timeout_s)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(("check", "code"), [("0", 0), ("1", 1), ("137", 3)])
+def test_a_node_ends_as_its_worst_step(checkout: Path, check: str, code: int) -> None:
+    """The table names each step, its code and its log; nothing else of it is left but the results."""
+    ended_with, out, err = ended(node(checkout, check=check))
+    assert (ended_with, err) == (code, "")
+    steps = [line.split()[:2] for line in out.splitlines()[1:]]
+    assert steps == [["setup", "0"], ["doctor", "0"], ["check", str(code)]]
+    assert "--device cpu --out" in (checkout.parent / "out" / "check.log").read_text()
+    assert not list(checkout.parent.glob("omni-ipc-node.*"))
+
+
+def test_a_node_that_is_stopped_tells_how_far_it_came(checkout: Path) -> None:
+    """As a scheduler stops it that needs the node: the step at hand is asked to end, and no other begins."""
+    process = node(checkout, check="wait", minutes="1")
+    until((checkout.parent / "out" / "check.begun").exists)
+    process.send_signal(signal.SIGTERM)
+    code, out, _ = ended(process)
+    assert code == 3
+    assert [line.split()[0] for line in out.splitlines()] == ["step", "setup", "doctor", "check"]
+    assert not list(checkout.parent.glob("omni-ipc-node.*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--gpu"], "sh stress/gpu_node.sh [--python python3]"),
+        (["--out"], "omni_ipc: --out needs a value."),
+        (["--minutes", "long"], "could not convert string to float: 'long'"),
+    ],
+)
+def test_a_call_that_is_wrong_is_refused(checkout: Path, words: Sequence[str], said: str) -> None:
+    """With what it takes."""
+    code, _, err = ended(node(checkout, *words))
+    assert code == 2
+    assert said in err
+
+
+def test_slurm_starts_a_node_each_and_makes_one_page(checkout: Path) -> None:
+    """Each with a seed and a folder of its own; it ends as they did."""
+    folder = checkout.parent / "srun"
+    folder.mkdir()
+    (folder / "srun").write_text(
+        '#!/bin/sh\nshift\nfor SLURM_PROCID in 0 1; do export SLURM_PROCID; "$@" || code=$?; done\nexit $code\n'
+    )
+    (folder / "srun").chmod(0o755)
+    (checkout / "account.json").write_bytes(msgspec.json.encode(account()))
+    (checkout / "stress" / "gpu_node.sh").write_text(
+        'echo "$@"\nmkdir -p "$8/soak"\ncp account.json "$8/soak/account.json"\nexit $SLURM_PROCID\n'
+    )
+    script = str(checkout / "stress" / "slurm.sbatch")
+    process = started(checkout, "bash", script, before=folder, SLURM_SUBMIT_DIR=str(checkout), SLURM_JOB_ID="7")
+    code, out, err = ended(process)
+    assert (code, err) == (1, "")
+    results = checkout / "results-7"
+    for number in (0, 1):
+        assert f"--python python3 --seed {number} --minutes 90 --out {results}/node-{number}\n" in out
+    assert "<html" in (results / "soak.html").read_text()
+
+
+def test_kubernetes_starts_the_same_script() -> None:
+    """With options that it knows, and results where they are kept; what is violated is not tried again."""
+    claim, job = yaml.safe_load_all((STRESS / "kubernetes.yaml").read_text())
+    spec: dict[str, Any] = job["spec"]
+    (container,) = spec["template"]["spec"]["containers"]
+    (script,) = container["args"]
+    words = script.split()
+    assert words[:3] == ["exec", "sh", "stress/gpu_node.sh"]
+    source = (STRESS / "gpu_node.sh").read_text()
+    assert all(f" {word} " in source for word in words if word.startswith("--"))
+    (mount,) = container["volumeMounts"]
+    (volume,) = spec["template"]["spec"]["volumes"]
+    assert mount["mountPath"] in script
+    assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    _, failing = spec["podFailurePolicy"]["rules"]
+    assert failing["onExitCodes"]["values"] == [1, 2]
+
+
+@pytest.mark.soak
+@pytest.mark.torch
+def test_a_node_is_set_up_from_wheels_over_its_own_torch(tmp_path: Path) -> None:
+    """No index is asked; what the node has stays as it is, and what is set up is what the wheel holds."""
+    wheels = tmp_path / "wheels"
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "--wheel-dir", str(wheels), str(ROOT)], check=True, timeout=100)
+    venv = tmp_path / "venv"
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:1/", "PIP_NO_INDEX": "1"}
+    subprocess.run(
+        ["sh", str(STRESS / "setup.sh"), sys.executable, str(venv), str(wheels)],
+        env={**os.environ, **nowhere},
+        check=True,
+        timeout=100,
+    )
+    say = "import omni_ipc, torch; print(omni_ipc.__file__); print(torch.__file__)"
+    told = subprocess.run(
+        [str(venv / "bin" / "python"), "-c", say], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    ours, torch = told.stdout.splitlines()
+    assert Path(ours).is_relative_to(venv)
+    assert not Path(torch).is_relative_to(venv)
+    version = subprocess.run([str(venv / "bin" / "omni-ipc"), "--version"], capture_output=True, check=True, timeout=60)
+    assert version.stdout.startswith(b"omni-ipc ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["/nonexistent"], "'/nonexistent' is no Python 3.11 or newer."),
+        ([sys.executable, "venv", "nowhere"], "there is no folder 'nowhere'."),
+    ],
+)
+@pytest.mark.torch
+def test_a_node_that_cannot_be_set_up_is_told_why(tmp_path: Path, words: Sequence[str], said: str) -> None:
+    """In a sentence with what to do, and exit code 2; nothing is made."""
+    done = subprocess.run(
+        ["sh", str(STRESS / "setup.sh"), *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, said in done.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
