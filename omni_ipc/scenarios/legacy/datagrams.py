@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 import socket
+import sys
 
 from omni_ipc.errors import Timeout
-from omni_ipc.scenarios.legacy.pickling import Pickled
+from omni_ipc.scenarios.legacy.pickling import Pickled, dumps, loads
 from omni_ipc.seam.api import Runtime
 
 _MOST_BYTES = 1 << 16
@@ -28,7 +28,7 @@ class Publisher:
     def publish(self, message: Pickled) -> None:
         """Send, and never say whether anybody will get it."""
         with self._rt.region("Socket.Publish"), contextlib.suppress(OSError):
-            self._socket.sendto(pickle.dumps(message), socket.MSG_DONTWAIT, self._address)
+            self._socket.sendto(dumps(message, sys.maxsize).data, socket.MSG_DONTWAIT, self._address)
 
     def close(self) -> None:
         """Send nothing more."""
@@ -56,7 +56,7 @@ class Subscriber:
         """
         self._socket.settimeout(max(timeout, 1e-3))
         try:
-            message: Pickled = pickle.loads(self._socket.recv(_MOST_BYTES))
+            message: Pickled = loads(Pickled(self._socket.recv(_MOST_BYTES), ()))
         except TimeoutError:
             with self._rt.region("Socket.GiveUp"):
                 raise Timeout(f"No payload came within {timeout:g} s. Wait longer, or look at the worker.") from None
