@@ -27,6 +27,7 @@ _HEAR_S = 0.5
 _LOOK_S = 0.25  # for so long may Ctrl-C have to wait
 _START_S = 600.0  # a node may have to be made, by an autoscaler
 _CONNECT_S = 10.0
+_TRIES = 3
 _PORT = 10001  # that Ray serves clients at, if it is not told another
 _INSTALL = "pip install 'omni-ipc[ray]'"
 
@@ -181,13 +182,28 @@ def _connect(name: str) -> Any:
         _require_port(name)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        ray.init(address="auto" if name == "ray" else name, log_to_driver=False, logging_level="ERROR")
-    except Exception as error:  # of many kinds
-        raise _not_there(name, str(error)) from None
+        _init(ray, name)
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
     return ray
+
+
+def _init(ray: Any, name: str) -> None:
+    """Connect; a busy head may fail to start its server for one client, and succeed with the next.
+
+    Raises:
+        EnvironmentMissing: it cannot be reached.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            ray.init(address="auto" if name == "ray" else name, log_to_driver=False, logging_level="ERROR")
+        except Exception as error:  # of many kinds
+            ray.shutdown()
+            if not left or "client server" not in str(error):
+                raise _not_there(name, str(error)) from None
+        else:
+            return
 
 
 def _require_port(name: str) -> None:
