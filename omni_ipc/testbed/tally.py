@@ -39,7 +39,7 @@ class Tally:
         steps: of all of them.
         outcomes: distinct values that the scenario returned, as text.
         curtailed: bounds that left out continuations of runs, in words.
-        most_tasks: tasks of the run that had most of them.
+        most_tasks: tasks of the run that had most of them, those of event loops included.
         earlier_s: seconds spent before this process took over.
         forgotten: runs that are not counted, because the search began anew.
     """
@@ -78,8 +78,8 @@ class Tally:
         self.steps += len(run.order)
         if run.curtailed:
             self.curtailed |= run.curtailed
-        if len(run.births) > self.most_tasks:
-            self.most_tasks = len(run.births)
+        if (tasks := len(run.births) + run.beside) > self.most_tasks:
+            self.most_tasks = tasks
         if run.pruned:
             return False
         self._whole += 1
