@@ -50,7 +50,7 @@ class Search:
         between: Callable[[Search, bool], None] | None = None,
     ) -> None:
         self.runner = runner
-        self.tally = Tally()
+        self.tally = Tally(runner.identities.name)
         self.strategy = make_strategy()
         self.strategy.allot(budget.runs, budget.seconds)
         self._subject = subject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -34,6 +34,9 @@ class Progress:
 class Tally:
     """Counts of an exploration.
 
+    Args:
+        name: of a bit; see `signature`.
+
     Attributes:
         schedules: runs, those that were cut short included.
         steps: of all of them.
@@ -46,7 +49,8 @@ class Tally:
 
     _KEPT = ("schedules", "steps", "_whole", "signatures", "outcomes", "curtailed", "forgotten", "most_tasks")
 
-    def __init__(self) -> None:
+    def __init__(self, name: Callable[[int], int]) -> None:
+        self._name = name
         self.began = perf_counter()
         self.earlier_s = 0.0
         self.schedules = self.forgotten = 0
@@ -93,7 +97,7 @@ class Tally:
         if self._repeats.meet(schedule):
             return False
         before = len(self.signatures)
-        self.signatures.add(signature(run))
+        self.signatures.add(signature(run, self._name))
         return len(self.signatures) > before
 
     def traces(self, strategy: Strategy) -> int:
