@@ -446,7 +446,7 @@ def test_doctor_is_content_without_what_is_optional(
 
 def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Path) -> None:
     """Machines read standard output, people standard error; of a user's own prints it says that there are some."""
-    Path("chatty.py").write_text("def quiet(rt):\n    print('hello')\n")
+    Path("chatty.py").write_text("def quiet(rt):\n    rt.spawn(print, 'hello', name='a').join()\n")
     ran = omni("explore", "chatty.py:quiet", "--json", "-")
     assert json.loads(ran.out)["result"]["verdict"] == "holds"
     assert "The scenario prints in each schedule, 'hello' first" in ran.err

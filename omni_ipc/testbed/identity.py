@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable
+from itertools import islice
 
 CLEARED_EVENTS = "event.clear"
 """Events are cleared: a wait is two steps, as who sleeps is woken by an event that is set for a moment."""
@@ -27,6 +29,14 @@ class Identities(dict[Hashable, int]):
         self.spans: dict[Hashable, int] = {}
         self.distinctions: set[str] = set()
         self._met: set[str] = set()
+        self._names: dict[int, int] = {}
+
+    def name(self, bit: int) -> int:
+        """Return a number for a bit that is the same in all processes: bits are given in the order of meeting."""
+        if bit not in self._names:
+            for key, met in islice(self.items(), len(self._names), None):  # plain values, as all that is saved
+                self._names[met] = int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=7).digest())
+        return self._names[bit]
 
     def meet(self, distinction: str) -> bool:
         """Note that something matters, for the runs to come, and tell whether it is told apart already."""

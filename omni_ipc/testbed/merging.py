@@ -58,7 +58,7 @@ def merged(said: Sequence[News], strategy: str) -> Report:
     if deciding.verdict is Verdict.BOUNDED:
         reason = "; ".join(dict.fromkeys(report.reason for report in reports))
         signatures = {signature for news in said for signature in news.signatures}
-        traces = max(len(signatures), deciding.traces, sum(share.whole for share in shares))
+        traces = sum(share.whole for share in shares) if shares else len(signatures) or deciding.traces
     elif not decided:
         traces = sum(share.whole for share in shares)
         reason = reason.replace(shares[0].claim, orders(schedules, traces), 1)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from omni_ipc.testbed.strategies.base import Run
 
 _MOST_REMEMBERED = 100_000
 
 
-def signature(run: Run) -> int:
+def signature(run: Run, name: Callable[[int], int]) -> int:
     """Return a number that two runs share if they differ only in the order of steps that do not conflict.
+
+    Args:
+        name: gives a bit's number in all processes, so that what several have seen can be counted together.
 
     Steps that touched nothing do not count: a wait that one run has and another has not leaves no other trace.
 
@@ -31,8 +34,8 @@ def signature(run: Run) -> int:
         if reads:
             for bit in bits_of(reads):
                 read[bit] = read.get(bit, 0) + keys[index]
-    histories = frozenset((bit, tuple(history)) for bit, history in written.items())
-    return hash((histories, frozenset(read.items())))
+    histories = frozenset((name(bit), tuple(history)) for bit, history in written.items())
+    return hash((histories, frozenset((name(bit), readers) for bit, readers in read.items())))
 
 
 @functools.lru_cache(maxsize=10_000)

@@ -150,6 +150,7 @@ class Runner:
             quiet_since=kernel.clock.quiet_since if kernel.clock.is_quiet else kernel.depth,
             curtailed=frozenset(kernel.curtailed),
             births=kernel.births,
+            beside=kernel.beside,
             jumps=kernel.jumps,
             waiting=waiting,
             steps=recorder.steps(order) if recorder is not None else (),

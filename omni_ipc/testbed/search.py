@@ -22,7 +22,8 @@ from omni_ipc.testbed.traces import trace_of
 
 _PROGRESS_EVERY_S = 0.2
 _ALONE = (
-    "Only one task ran, so there was nothing to interleave. Let the scenario start threads, or tasks of its runtime."
+    "Only one task ran, so there was nothing to interleave, and nothing was concluded. Let the scenario start threads, "
+    "or tasks of its runtime; what is sequential, call without exploring it."
 )
 _IN_VAIN = (
     "{fault} was never possible: there was nothing of that name in any schedule. Names are those that traces tell; "
@@ -49,7 +50,7 @@ class Search:
         between: Callable[[Search, bool], None] | None = None,
     ) -> None:
         self.runner = runner
-        self.tally = Tally()
+        self.tally = Tally(runner.identities.name)
         self.strategy = make_strategy()
         self.strategy.allot(budget.runs, budget.seconds)
         self._subject = subject
@@ -100,6 +101,8 @@ class Search:
                 f"No schedule has come to an end: {'; '.join(sorted(self.tally.curtailed))}. "
                 "Let loops wait for what they need, or raise max_steps if the scenario is only long."
             )
+        if self.tally.most_tasks == 1 and self.tally.traces(self.strategy) == 1:
+            raise Inconclusive(_ALONE)
         if prefix is not None or not self.strategy.exhausted:
             return self._report(Verdict.BOUNDED, self._bound(left))
         claim = self.strategy.summary() + self._subject.under() + self._sharing()
@@ -193,8 +196,7 @@ class Search:
         return self._report(Verdict.VIOLATED, f"{number} failed: {trace.failure}", trace)
 
     def _notes(self) -> tuple[str, ...]:
-        alone = self.tally.most_tasks == 1 and self.tally.schedules > 0
-        return (_ALONE,) * alone + self._muted.told() + self._leftovers.told() + tracing.told() + self.runner.left_out()
+        return self._muted.told() + self._leftovers.told() + tracing.told() + self.runner.left_out()
 
     def _in_vain(self) -> tuple[str, ...]:
         """Say which faults could not happen, if all that was run was run by this process."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -34,19 +34,23 @@ class Progress:
 class Tally:
     """Counts of an exploration.
 
+    Args:
+        name: of a bit; see `signature`.
+
     Attributes:
         schedules: runs, those that were cut short included.
         steps: of all of them.
         outcomes: distinct values that the scenario returned, as text.
         curtailed: bounds that left out continuations of runs, in words.
-        most_tasks: tasks of the run that had most of them.
+        most_tasks: tasks of the run that had most of them, those of event loops included.
         earlier_s: seconds spent before this process took over.
         forgotten: runs that are not counted, because the search began anew.
     """
 
     _KEPT = ("schedules", "steps", "_whole", "signatures", "outcomes", "curtailed", "forgotten", "most_tasks")
 
-    def __init__(self) -> None:
+    def __init__(self, name: Callable[[int], int]) -> None:
+        self._name = name
         self.began = perf_counter()
         self.earlier_s = 0.0
         self.schedules = self.forgotten = 0
@@ -78,8 +82,8 @@ class Tally:
         self.steps += len(run.order)
         if run.curtailed:
             self.curtailed |= run.curtailed
-        if len(run.births) > self.most_tasks:
-            self.most_tasks = len(run.births)
+        if (tasks := len(run.births) + run.beside) > self.most_tasks:
+            self.most_tasks = tasks
         if run.pruned:
             return False
         self._whole += 1
@@ -93,7 +97,7 @@ class Tally:
         if self._repeats.meet(schedule):
             return False
         before = len(self.signatures)
-        self.signatures.add(signature(run))
+        self.signatures.add(signature(run, self._name))
         return len(self.signatures) > before
 
     def traces(self, strategy: Strategy) -> int:

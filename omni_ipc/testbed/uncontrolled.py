@@ -131,12 +131,12 @@ class _Process:
             for primitive in PRIMITIVES:
                 self._replace(primitive.find(), primitive.name, functools.partial(_telling, primitive=primitive))
         if threading.current_thread() is threading.main_thread():
-            self._signals.append(self._watchdog.stop)
-            self._watchdog.start()
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
                 self._interrupted = False
                 before = signal.signal(signal.SIGINT, self._on_interrupt)
                 self._signals.append(lambda: signal.signal(signal.SIGINT, before))
+            self._signals.append(self._watchdog.stop)
+            self._watchdog.start()
 
     def bind(self, scenario: object, packages: Collection[str]) -> None:
         """Replace also what code under test has bound by name."""
@@ -181,7 +181,8 @@ class _Process:
         )
 
     def raise_if_interrupted(self) -> None:
-        """Answer a Ctrl-C that came between two runs."""
+        """Answer a Ctrl-C, or the end of a test's time, that came between two runs."""
+        self._watchdog.answer_late()
         if self._interrupted:
             self._interrupted = False
             raise KeyboardInterrupt

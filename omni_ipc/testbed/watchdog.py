@@ -1,10 +1,17 @@
-"""The watchdog: ends a step that blocks for real, by a signal that interrupts it; what none does is the alarm's."""
+"""The watchdog: ends a step that blocks for real, by a signal that interrupts it; what none does is the alarm's.
+
+A thread looks from time to time whether steps are still being taken. It sends a signal only once a step counts as
+blocked: each one could cut short a call of C, which would then pass for done.
+"""
 
 from __future__ import annotations
 
 import linecache
 import signal
+import sys
+from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
+from threading import get_ident
 from time import monotonic
 from types import FrameType
 from typing import Any
@@ -18,73 +25,110 @@ from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 STALL_S = 5.0  # after which a step counts as blocked
 _LOOKS = 10  # in that time
+_SIGNAL = signal.SIGURG  # ignored by default: one that comes late harms nobody
 
 
 class Watchdog:
-    """Looks from time to time whether steps are still being taken.
+    """Watches the steps of the main thread, while an exploration runs there.
 
-    It borrows SIGALRM and the real-time timer of the process, and gives both back; a timer that somebody else had set
-    (as test runners do) fires in time.
+    It borrows a signal that hardly anybody uses, and SIGALRM, so that what a test runner's handler raises when the time
+    of a test is over ends the exploration, and not just the task that happens to run. It gives both back.
 
     Args:
-        running: gives the run of which a task runs now.
+        running: gives the run of which a task runs now, in this thread.
     """
 
     def __init__(self, running: Callable[[], Kernel | None]) -> None:
         self._running = running
-        self._seen: tuple[object, int] | None = None
-        self._since = 0.0  # when that was seen first
-        self._handler: Any = None
-        self._due: float | None = None
-        self._interval = 0.0
+        self._handlers: dict[signal.Signals, Any] = {}  # of before
+        self._stalled: tuple[int, int] | None = None
+        self._late = False  # somebody else's signal came between two runs
+        self._told = self._gone = allocate_lock()  # held until the thread is to end, and until it has
 
     def start(self) -> None:
         """Begin to watch; only in the main thread."""
-        self._handler = signal.signal(signal.SIGALRM, self._tick)
-        delay, self._interval = signal.setitimer(signal.ITIMER_REAL, STALL_S / _LOOKS, STALL_S / _LOOKS)
-        self._due = monotonic() + delay if delay > 0 else None
+        for number, answer in ((signal.SIGALRM, self._hand_over), (_SIGNAL, self._end_stalled)):
+            self._handlers[number] = signal.getsignal(number)
+            signal.signal(number, answer)
+        self._told, self._gone = allocate_lock(), allocate_lock()
+        self._told.acquire()
+        start_new_thread(self._watch, (get_ident(),))
+        self._gone.acquire()  # which the thread does not give back before it is told to end
         ALARM.set()
 
     def stop(self) -> None:
-        """Give signal and timer back."""
-        if self._handler is None:
+        """End the thread, and give the signals back."""
+        if not self._handlers:
             return
-        ALARM.switch_off()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._handler)
-        if self._due is not None:
-            signal.setitimer(signal.ITIMER_REAL, max(self._due - monotonic(), 1e-6), self._interval)
-        self._handler = self._seen = None
+        self._told.release()
+        try:
+            self._gone.acquire()
+        finally:
+            ALARM.switch_off()
+            alarmed = self._handlers[signal.SIGALRM]
+            while self._handlers:
+                signal.signal(*self._handlers.popitem())
+        if self._late:
+            self._late = False
+            alarmed(signal.SIGALRM, sys._getframe())
 
-    def _tick(self, number: int, frame: FrameType | None) -> None:
+    def answer_late(self) -> None:
+        """Answer somebody else's signal that came between two runs, where nothing is half done."""
+        if self._late:
+            self._late = False
+            self._answer(signal.SIGALRM, sys._getframe())
+
+    def _watch(self, watched: int) -> None:
+        """Look until told to end; it lets go of the run in between."""
+        seen, since = None, 0.0
+        while not self._told.acquire(timeout=STALL_S / _LOOKS):
+            now = _where()
+            if now != seen or (now is None and not self._late):
+                seen, since = now, monotonic()
+                ALARM.set()
+            elif monotonic() - since >= STALL_S:
+                self._stalled = now
+                signal.pthread_kill(watched, _SIGNAL)
+        self._gone.release()
+
+    def _end_stalled(self, number: int, frame: FrameType | None) -> None:
         ALARM.set()
+        if self._stalled != _where():
+            return
         kernel = self._running()
-        if self._due is not None and monotonic() >= self._due:
-            self._due = monotonic() + self._interval if self._interval else None
-            self._hand_over(number, frame)
-        seen = None if kernel is None else (kernel, kernel.depth)
-        if seen != self._seen:
-            self._seen, self._since = seen, monotonic()
-        elif kernel is not None and monotonic() - self._since >= STALL_S:
+        if kernel is None:
+            self.answer_late()  # no run has begun for a while
+        else:
             kernel.interrupt(Inconclusive(_describe(kernel.current.name, frame)))
             raise RunEnded
 
     def _hand_over(self, number: int, frame: FrameType | None) -> None:
-        """Call the handler that was there before; what it raises ends the exploration, not just a task."""
-        handler: Callable[[int, FrameType | None], object] | Any = self._handler
-        if not callable(handler):
+        """Answer at once in a run, which ends at its next point; between two runs, before the next one."""
+        if not callable(self._handlers[signal.SIGALRM]):
             return
+        if WORLD.innermost() is None:
+            self._late = True
+        else:
+            self._answer(number, frame)
+
+    def _answer(self, number: int, frame: FrameType | None) -> None:
+        """Call the handler that was there before; what it raises ends the exploration, not just a task."""
         kernel = self._running()
         WORLD.handing_over = True
         try:
-            handler(number, frame)
+            self._handlers[signal.SIGALRM](number, frame)
         except BaseException as error:
             if kernel is None:
                 raise
-            kernel.interrupt(error)
-            raise RunEnded from None
+            kernel.interrupt(error)  # nothing is raised here, in the middle of whatever: a blocked step is ended later
         finally:
             WORLD.handing_over = False
+
+
+def _where() -> tuple[int, int] | None:
+    """Tell one step from another one, in any thread."""
+    kernel = WORLD.innermost()
+    return None if kernel is None else (id(kernel), kernel.depth)
 
 
 def _describe(task: str, frame: FrameType | None) -> str:

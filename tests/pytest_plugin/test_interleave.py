@@ -139,7 +139,8 @@ def test_a_trace_of_another_test_is_skipped(folder: Path) -> None:
         ),
         ("@pytest.mark.interleave\ndef test_x():\n import random\n random.random()", "inconclusive: Task 'main' used"),
         (
-            "@pytest.mark.interleave(strategy='random', runs=2, require='holds')\ndef test_x(): pass",
+            "@pytest.mark.interleave(strategy='random', runs=2, require='holds')\ndef test_x():\n"
+            " import threading\n thread = threading.Thread(target=print)\n thread.start()\n thread.join()",
             "bounded, and the test requires that it holds",
         ),
     ],
@@ -224,13 +225,13 @@ def test_a_marked_test_that_would_only_be_run_once_is_refused(tmp_path: Path) ->
 
 
 def test_a_test_without_concurrency_is_told(tmp_path: Path) -> None:
-    """It passes, and whoever marked it learns that there was nothing to interleave."""
+    """It fails: nothing was shown, and whoever marked it would take it for more than a test that was run."""
     (tmp_path / "test_x.py").write_text(
         "import pytest\n\n@pytest.mark.interleave\ndef test_x():\n    assert 1 + 1 == 2\n"
     )
     ended = session(tmp_path, "-p", "no:cacheprovider")
-    assert ended.counts == {"passed": 1}, ended.text
-    assert "test_x.py::test_x: Only one task ran" in ended.text
+    assert ended.counts == {"failed": 1}, ended.text
+    assert "inconclusive: Only one task ran, so there was nothing to interleave" in ended.text
 
 
 def test_a_failure_that_cannot_be_saved_is_told_all_the_same(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from concurrent.futures import CancelledError, InvalidStateError
 
 import pytest
 
-from omni_ipc.records import Verdict
 from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.conducted import ConductedRuntime
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.testbed import explore
+from tests.testbed.kernels import is_well
 
 Run = Callable[[Callable[[Runtime], None]], None]
 
@@ -34,13 +34,13 @@ def run_natively(body: Callable[[Runtime], None]) -> None:
 def run_under_control(body: Callable[[Runtime], None]) -> None:
     """Run in every schedule."""
     report = explore(body)
-    assert report.verdict is Verdict.HOLDS, report.reason
+    assert is_well(report), report.reason
 
 
 def run_under_weak_memory(body: Callable[[Runtime], None]) -> None:
     """Run in every schedule, where stores arrive late and in any order."""
     report = explore(body, memory="weak")
-    assert report.verdict is Verdict.HOLDS, report.reason
+    assert is_well(report), report.reason
 
 
 def run_set_free(body: Callable[[Runtime], None]) -> None:

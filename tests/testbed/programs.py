@@ -322,5 +322,5 @@ def all_that(runner: Runner, search: Strategy, runs: int) -> Everything:
         elif not run.pruned:
             whole += 1
             outcomes.add(repr(run.value))
-            orders.add(signature(run))
+            orders.add(signature(run, runner.identities.name))
     return Everything(outcomes, failures, orders, whole, prefix is None, curtailed)

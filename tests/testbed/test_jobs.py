@@ -11,7 +11,7 @@ from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.testbed import ControlledRuntime, Progress, explore, replay
 from omni_ipc.testbed.loading import load, name_of
-from tests.testbed.kernels import lost_update, philosophers
+from tests.testbed.kernels import and_join, lost_update, philosophers
 from tests.testbed.test_resuming import UNGUARDED, facts
 from tests.testbed.test_strategies import many_orders
 
@@ -25,6 +25,30 @@ def test_two_jobs_sample_what_one_samples() -> None:
     assert (both.traces, both.outcomes) == (alone.traces, alone.outcomes)
     assert both.reason.endswith("(in 2 jobs)")
     assert told[-1].schedules == 200
+
+
+def made_in_any_order(rt: ControlledRuntime) -> None:
+    """Three tasks that make what they use; so each process meets these objects in an order of its own."""
+    words = rt.words(memoryview(bytearray(8)))
+
+    def work() -> None:
+        words.store(0, 1)
+        with rt.lock():
+            words.store(0, 2)
+        rt.queue().put(words.load(0))
+
+    and_join(rt, work, work, work)
+
+
+@pytest.mark.parametrize(("strategy", "jobs"), [("random", 2), ("random", 3), ("sampling", 2)])
+def test_an_order_that_two_jobs_have_seen_is_counted_once(strategy: str, jobs: int) -> None:
+    """However the objects are numbered in which they saw it."""
+    alone = explore(made_in_any_order, strategy=strategy, runs=300)
+    together = explore(made_in_any_order, strategy=strategy, runs=300, jobs=jobs)
+    assert together.schedules == alone.schedules
+    if strategy == "random":  # what others sample depends on what the process has run before
+        assert together.traces == alone.traces
+    assert together.traces <= explore(made_in_any_order, strategy="dpor").traces
 
 
 def test_two_jobs_search_and_sample_at_the_same_time() -> None:

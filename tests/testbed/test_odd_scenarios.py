@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,21 +16,65 @@ from omni_ipc.testbed import ControlledRuntime, explore, replay
 from tests.testbed.kernels import and_join
 
 
-def test_a_scenario_of_one_task_holds_and_is_told_to_be_alone() -> None:
+@pytest.mark.parametrize("strategy", ["portfolio", "random"])
+def test_of_a_scenario_of_one_task_nothing_is_concluded(strategy: str) -> None:
     """There is nothing to interleave; with a second task, nothing is said."""
 
     def alone(rt: ControlledRuntime) -> None:
         rt.queue().put(1)
 
-    report = explore(alone)
-    assert (report.verdict, report.verdict.exit_code) == (Verdict.HOLDS, 0)
-    assert [note for note in report.notes if "Only one task ran" in note]
-    assert explore(lambda rt: and_join(rt, rt.event().set)).notes == ()
+    report = explore(alone, strategy=strategy, runs=5)
+    assert (report.verdict, report.verdict.exit_code) == (Verdict.INCONCLUSIVE, 3)
+    assert report.reason.startswith("Only one task ran, so there was nothing to interleave, and nothing was concluded.")
+    assert explore(lambda rt: and_join(rt, rt.event().set)).verdict is Verdict.HOLDS
 
 
-def test_a_scenario_that_starts_no_thread_is_told_to_be_alone_too() -> None:
-    """Without a runtime it is the same."""
-    assert "Only one task ran" in explore(lambda: threading.Lock().acquire()).notes[0]
+async def nothing_more() -> None:
+    """Hand the turn on, to nobody."""
+    await asyncio.sleep(0)
+
+
+async def two_at_once() -> None:
+    """Be two tasks of one loop."""
+    await asyncio.gather(nothing_more(), nothing_more())
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [lambda: threading.Lock().acquire(), lambda: asyncio.run(nothing_more())],
+    ids=["plain", "one coroutine"],
+)
+def test_of_a_scenario_that_starts_no_thread_nothing_is_concluded_either(scenario: Callable[[], object]) -> None:
+    """Without a runtime it is the same, also in an event loop."""
+    report = explore(scenario)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "Only one task ran" in report.reason
+
+
+def test_tasks_of_one_event_loop_are_not_alone() -> None:
+    """They come in the one order that asyncio promises, and that one is looked at."""
+    assert explore(lambda: asyncio.run(two_at_once())).verdict is Verdict.HOLDS
+
+
+def test_a_task_that_a_fault_may_come_upon_is_not_alone() -> None:
+    """It wakes up in time or spuriously, and both are looked at."""
+
+    def alone(rt: ControlledRuntime) -> None:
+        condition = rt.condition(rt.lock())
+        with condition:
+            condition.wait(1.0)
+
+    report = explore(alone, faults=["spurious"])
+    assert (report.verdict, report.traces) == (Verdict.HOLDS, 2)
+
+
+def test_what_one_task_raises_is_found_all_the_same() -> None:
+    """A fault is one however many tasks there are."""
+
+    def wrong() -> None:
+        raise ValueError("alone")
+
+    assert explore(wrong).verdict is Verdict.VIOLATED
 
 
 def test_what_a_scenario_prints_is_not_shown_but_told(capsys: pytest.CaptureFixture[str]) -> None:

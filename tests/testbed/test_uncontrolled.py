@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import ctypes
 import gc
 import multiprocessing
 import os
@@ -186,7 +187,7 @@ def test_what_libraries_keep_to_themselves_is_let_be() -> None:
         numpy.random.default_rng(1).random()  # has a lock of its own
         return random.Random(1).random(), int(numpy.arange(3).sum())
 
-    assert explore(scenario).verdict is Verdict.HOLDS
+    assert explore(lambda rt: rt.spawn(lambda: scenario(rt), name="a").join()).verdict is Verdict.HOLDS
 
 
 def test_primitives_are_put_back() -> None:
@@ -262,7 +263,7 @@ def test_a_name_that_was_bound_while_exploring_is_told_in_the_next_exploration(
 
         late_module.process_time()
 
-    assert explore(imports).verdict is Verdict.HOLDS
+    assert explore(lambda rt: rt.spawn(lambda: imports(rt), name="a").join()).verdict is Verdict.HOLDS
     assert explore(spends).verdict is Verdict.INCONCLUSIVE
 
 
@@ -292,7 +293,7 @@ def test_two_threads_cannot_explore_at_a_time() -> None:
 def test_explorations_of_one_thread_may_be_nested_or_overlap() -> None:
     """Whichever ends first, the other stays guarded, and in the end the process is as before."""
     before = state()
-    assert explore(lambda rt: explore(lambda inner: None).verdict).outcomes == (repr(Verdict.HOLDS),)
+    assert explore(lambda rt: explore(lambda inner: None).traces).outcomes == ("1",)
 
     def scenario(rt: ControlledRuntime) -> None:
         rt.event().set()
@@ -385,6 +386,33 @@ def test_a_step_that_blocks_for_real_is_ended(monkeypatch: pytest.MonkeyPatch) -
     assert "`rt.spawn(lambda: os.read(reading, 1)" in report.reason
     os.close(reading)
     os.close(writing)
+
+
+def test_a_call_of_c_that_goes_on_in_time_is_not_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks for blocked steps sends no signal before: the call would return early, and pass for done."""
+    monkeypatch.setattr(watchdog, "STALL_S", 30.0)
+    monkeypatch.setattr(watchdog, "_LOOKS", 300)
+    libc = ctypes.CDLL(None)
+
+    def scenario(rt: ControlledRuntime) -> int:
+        results: list[int] = []
+        rt.spawn(lambda: results.append(libc.poll(None, 0, 500)), name="a").join()
+        return results[0]  # -1 if a signal came
+
+    assert explore(scenario, strategy="random", runs=1).outcomes == ("0",)
+
+
+def test_a_run_in_which_a_call_of_c_was_cut_short_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal that ends it makes it return early, and code that does not look goes on as if it were done."""
+    monkeypatch.setattr(watchdog, "STALL_S", 0.2)
+    libc = ctypes.CDLL(None)
+
+    def scenario(rt: ControlledRuntime) -> None:
+        rt.spawn(lambda: libc.sleep(100), name="a").join()
+
+    report = explore(scenario)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "`rt.spawn(lambda: libc.sleep(100)" in report.reason
 
 
 def test_a_step_that_computes_for_ever_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

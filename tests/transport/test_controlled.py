@@ -41,7 +41,7 @@ class World:
         self.lanes = [
             Lane.create(rt=rt, buffer=memoryview(bytearray(lane_bytes(ring_bytes))), name=name) for name in names
         ]
-        self._port = Port(rt=rt, lanes=[LaneReader(lane) for lane in self.lanes], doorbell=self._doorbell)
+        self.port = Port(rt=rt, lanes=[LaneReader(lane) for lane in self.lanes], doorbell=self._doorbell)
 
     def write(self, lane: Lane, *bodies: bytes, kind: type[LaneWriter] = LaneWriter) -> None:
         """Attach a writer and send messages; run as a task."""
@@ -61,11 +61,48 @@ class World:
         began = self.rt.now()
         try:
             for _ in range(count):
-                self.received.append(bytes(self._port.receive(20)[1].body[:1]).decode())
+                self.received.append(bytes(self.port.receive(20)[1].body[:1]).decode())
             assert self.rt.now() == began, "somebody slept until its time was over"
         except (Timeout, FormatError) as error:
             self.received.append(type(error).__name__)
         return "".join(self.received)
+
+
+def test_lanes_that_come_while_a_port_waits_are_read() -> None:
+    """Whoever adds them wakes the reader, which sleeps on a port of no lane yet; each gives what it holds."""
+
+    def scenario(rt: Runtime) -> str:
+        world = World(rt)
+        world.port.growing = True
+
+        def come(name: str) -> None:
+            buffer = memoryview(bytearray(lane_bytes(256)))
+            lane = Lane.create(rt=rt, buffer=buffer, name=name)
+            world.port.add(LaneReader(lane))
+            world.write(lane, name.encode())
+
+        for name in "ab":
+            rt.spawn(come, name, name=name)
+        return world.receive(2)
+
+    report = explore(scenario, declared=True, runs=500)
+    assert report.failure is None, report.failure
+    assert report.outcomes == ("'ab'", "'ba'")
+
+
+def test_a_lane_that_holds_a_message_wakes_the_reader_when_it_is_added() -> None:
+    """Its writer rang when it wrote, and nobody read the lane then."""
+
+    def scenario(rt: Runtime) -> str:
+        world = World(rt)
+        world.port.growing = True
+        lane = Lane.create(rt=rt, buffer=memoryview(bytearray(lane_bytes(256))), name="a")
+        world.write(lane, b"a")
+        rt.spawn(world.port.add, LaneReader(lane), name="server")
+        return world.receive(1)
+
+    report = explore(scenario, declared=True)
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("'a'",)), report.reason
 
 
 def test_two_writers_with_a_lane_each_lose_nothing_in_any_order() -> None:

@@ -43,6 +43,7 @@ class RunState:
         starting: called with function and arguments of each thread that is started; for what threads share unseen.
         closers: called once all tasks have ended.
         births: by index of a task, the step in which it began; -1 is before the first one.
+        beside: how many asyncio tasks began while another one of their loop lived.
         jumps: numbers of steps that had been taken when time passed.
         refused: what was announced last when the run was ended: the task's index, what it reads and writes.
         agents: what takes steps beside the tasks, and is no part of the scenario; see `faults`.
@@ -51,8 +52,8 @@ class RunState:
     """
 
     __slots__ = (  # noqa: SIM905 - so many attributes would cost twice as much in a dictionary
-        "__dict__ __weakref__ accompanied agents births chooser clock closers current curtailed depth escape failure "
-        "groups identities jumps known last limit living max_steps merges numbered observer order outside over "
+        "__dict__ __weakref__ accompanied agents beside births chooser clock closers current curtailed depth escape "
+        "failure groups identities jumps known last limit living max_steps merges numbered observer order outside over "
         "plumbing pool pruned read_log reads recurrence refused resumed retired starter starting tasks time unjoined "
         "write_log writes"
     ).split()
@@ -77,6 +78,7 @@ class RunState:
         self.merges = True
         self.time = 0
         self.births: dict[int, int] = {}
+        self.beside = 0
         self.jumps: list[int] = []
         self.refused: list[tuple[int, int, int]] = []
         self.agents: Sequence[Task] = ()

@@ -127,6 +127,7 @@ class ControlledLoop(TurningLoop):
         if name is None:
             name = f"Task-{next(self.loops.task_numbers)}"
         number = next(self.loops.numbers)
+        self.kernel.beside += bool(self.pending_tasks())
         if self._task_factory is None:
             task: asyncio.Task[Any] = LoopTask(coro, loop=self, number=number, name=name, **options)
         else:

@@ -47,13 +47,18 @@ class World:
         self.hook: object = threading.excepthook
         self.handing_over = False
 
-    def running(self) -> Kernel | None:
-        """Return the innermost run of which a task runs now, in this thread."""
+    def innermost(self) -> Kernel | None:
+        """Return the innermost run of which a task runs now, whoever asks."""
         for guard in reversed(self.guards):
             kernel = guard.kernel
             if kernel is not None and kernel.current is not kernel.outside:
-                return None if self.handing_over or get_ident() != self.thread else kernel
+                return kernel
         return None
+
+    def running(self) -> Kernel | None:
+        """Return the innermost run of which a task runs now, in this thread."""
+        kernel = self.innermost()
+        return None if kernel is None or self.handing_over or get_ident() != self.thread else kernel
 
     def maker(self) -> Kernel | None:
         """Return the kernel that a new object is to belong to; None if it is to be a real one."""

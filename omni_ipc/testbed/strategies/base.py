@@ -23,6 +23,7 @@ class Run(msgspec.Struct, frozen=True):
         pruned: whether the strategy cut it short.
         quiet_since: the number of steps after which only timers fired, if that is how it ended, else all.
         births: by index of a task, the step in which it began; -1 is before the first one.
+        beside: how many asyncio tasks began while another one of their loop lived.
         jumps: numbers of steps that had been taken when time passed.
         waiting: operations that were announced and not performed: the task's index, what they read and write.
         schedule: a number that all runs of the same schedule share, if it was asked for.
@@ -44,6 +45,7 @@ class Run(msgspec.Struct, frozen=True):
     pending: tuple[tuple[int, Step], ...] = ()
     curtailed: frozenset[str] = frozenset()
     births: dict[int, int] = {}
+    beside: int = 0
     jumps: list[int] = []
     waiting: list[tuple[int, int, int]] = []
 
