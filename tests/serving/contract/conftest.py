@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from omni_ipc.conformance.validate import Answer
+from omni_ipc.errors import Inconclusive
 from omni_ipc.seam.recording import recorded
-from tests.support.validated import SEARCH_S, children_validated
+from omni_ipc.workflows.recording import children_recorded
+from omni_ipc.workflows.validating import ValidatedSession, validate_recordings
 
+SPECS = ("SplitMap", "FutureOrphan")
+SEARCH_S = 400  # at the end of all tests, on a busy machine; a quiet one takes ten seconds
 HERE = Path(__file__).parent
 
 
@@ -25,8 +30,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Record the processes that the tests start; fails whichever comes last if what one of them did is rejected."""
     folder = tmp_path_factory.mktemp("recordings")
-    with children_validated(folder):
+    with children_recorded(folder):
         yield folder
+    rejected = [f"{spec}: {told}" for spec in SPECS for told in _rejected(folder, spec)]
+    if rejected:
+        pytest.fail("What real processes did is no behaviour of the models:\n" + "\n".join(rejected), pytrace=False)
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +42,21 @@ def _recorded(recordings: Path, request: pytest.FixtureRequest) -> Iterator[None
     """Record what the test does itself, in a folder of its name."""
     with recorded(recordings / re.sub(r"\W+", "_", request.node.name)):
         yield
+
+
+def _rejected(folder: Path, spec: str) -> Iterator[str]:
+    """Tell of each session that a model rejects, or could not be asked about, from which test it is."""
+    try:
+        validated = validate_recordings([folder], spec=spec)
+    except Inconclusive as error:
+        if "speaks of none" not in str(error):  # a single test may well do nothing that this model knows
+            yield str(error)
+        return
+    for session in validated.sessions:
+        if session.steps and session.answer is not Answer.ACCEPTED:
+            repair = session.rejection.repair if session.rejection else ""
+            yield f"{_test_of(session)}: {session.answer}, {session.reason} {repair}"
+
+
+def _test_of(session: ValidatedSession) -> str:
+    return next((folder for folder in (Path(file).parent.name for file in session.files) if "test" in folder), "?")
