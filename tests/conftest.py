@@ -6,11 +6,14 @@ import functools
 import importlib.util
 import os
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
 
+from tests.support.in_process import Omni, Ran
 from tests.support.leaks import leaked_since, snapshot
 
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
@@ -24,6 +27,26 @@ def _nothing_is_left_behind() -> Iterator[None]:
     yield
     if leaked := leaked_since(before):
         pytest.fail("The test left behind:\n  " + "\n  ".join(leaked), pytrace=False)
+
+
+@pytest.fixture
+def omni(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Omni:
+    """Run commands in this process, in an empty folder, on a terminal 100 columns wide."""
+    from omni_ipc.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*words: object) -> Ran:
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", sys.stdout)  # the command may redirect it
+            with pytest.raises(SystemExit) as ending:
+                app([str(word) for word in words], prog_name="omni-ipc")
+        captured = capsys.readouterr()
+        return Ran(int(ending.value.code or 0), captured.out, captured.err)
+
+    return run
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,17 +9,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import pytest
 
 from omni_ipc import __version__
-from omni_ipc.cli.app import app
 from omni_ipc.records import Trace
 from tests.support.commands import ROOT, Command
+from tests.support.in_process import Omni, Ran
 
 COMMANDS = ("check", "conform", "explore", "replay", "show", "demo", "doctor")
 
@@ -63,35 +61,6 @@ def endless(rt):
     for task in [rt.spawn(put, name=f"putter {number}") for number in range(4)]:
         task.join()
 '''
-
-
-class Ran(NamedTuple):
-    """How a command ended that was run in this process."""
-
-    code: int
-    out: str
-    err: str
-
-
-Omni = Callable[..., Ran]
-
-
-@pytest.fixture
-def omni(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Omni:
-    """Run commands in this process, in an empty folder, on a terminal 100 columns wide."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*words: object) -> Ran:
-        capsys.readouterr()
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "stdout", sys.stdout)  # the command may redirect it
-            with pytest.raises(SystemExit) as ending:
-                app([str(word) for word in words], prog_name="omni-ipc")
-        captured = capsys.readouterr()
-        return Ran(int(ending.value.code or 0), captured.out, captured.err)
-
-    return run
 
 
 @pytest.fixture

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from omni_ipc.accounts import Account
-from omni_ipc.cli.app import app
 from tests.support.accounts import LOST, PLAIN, account
-
-Report = Callable[..., tuple[int, str, str]]
+from tests.support.in_process import Omni
 
 
 @pytest.fixture
-def report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Report:
-    """Run the command in this process, in an empty folder; give its exit code, and what it says where."""
-    monkeypatch.chdir(tmp_path)
+def report(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> Omni:
+    """Run the command on a terminal that is wide enough for its longest line."""
     monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*words: str) -> tuple[int, str, str]:
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "stdout", sys.stdout)  # the command may redirect it
-            with pytest.raises(SystemExit) as ending:
-                app(["stress", "report", *words], prog_name="omni-ipc")
-        captured = capsys.readouterr()
-        return int(ending.value.code or 0), captured.out, captured.err
-
-    return run
+    return functools.partial(omni, "stress", "report")
 
 
 def keep(given: Account, file: str) -> None:
@@ -40,7 +27,7 @@ def keep(given: Account, file: str) -> None:
     Path(file).write_bytes(msgspec.json.encode(given))
 
 
-def test_a_folder_of_a_soak_becomes_a_page(report: Report) -> None:
+def test_a_folder_of_a_soak_becomes_a_page(report: Omni) -> None:
     """Its exit code is that of the soak, and the page is named."""
     keep(PLAIN, "mine/account.json")
     code, out, _ = report("mine", "--html", "mine.html")
@@ -51,7 +38,7 @@ def test_a_folder_of_a_soak_becomes_a_page(report: Report) -> None:
     assert "<title>soak: ended well</title>" in Path("mine.html").read_text()
 
 
-def test_shards_become_one_result_that_can_be_read_again(report: Report) -> None:
+def test_shards_become_one_result_that_can_be_read_again(report: Omni) -> None:
     """Named after their folders; a finding of one decides."""
     keep(account(defect="late_split_map"), "soak/shard-0/account.json")
     keep(account(seed=8, findings=(LOST,), defect="late_split_map"), "soak/shard-1/account.json")
@@ -65,7 +52,7 @@ def test_shards_become_one_result_that_can_be_read_again(report: Report) -> None
     assert (again, "200 requests went in" in same) == (1, True)
 
 
-def test_results_of_one_name_are_told_apart_by_their_paths(report: Report) -> None:
+def test_results_of_one_name_are_told_apart_by_their_paths(report: Omni) -> None:
     """And one that is given twice counts once."""
     for place in ("a", "b"):
         keep(PLAIN, f"{place}/soak.json")
@@ -75,7 +62,7 @@ def test_results_of_one_name_are_told_apart_by_their_paths(report: Report) -> No
     assert "a/soak.json" in out
 
 
-def test_many_findings_are_not_told_one_by_one(report: Report) -> None:
+def test_many_findings_are_not_told_one_by_one(report: Omni) -> None:
     """The first ones are, and how many more there are."""
     keep(account(findings=(LOST,) * 30), "soak/account.json")
     code, out, _ = report("soak")
@@ -94,7 +81,7 @@ def test_many_findings_are_not_told_one_by_one(report: Report) -> None:
         (["soak", "--html", "empty"], "Cannot write 'empty'"),
     ],
 )
-def test_what_is_in_the_way_is_told_in_a_sentence(report: Report, words: list[str], said: str) -> None:
+def test_what_is_in_the_way_is_told_in_a_sentence(report: Omni, words: list[str], said: str) -> None:
     """Exit code 2; and nothing is written."""
     keep(PLAIN, "soak/account.json")
     Path("empty").mkdir()
@@ -105,7 +92,7 @@ def test_what_is_in_the_way_is_told_in_a_sentence(report: Report, words: list[st
     assert not list(Path().rglob("*.html"))
 
 
-def test_a_full_disk_leaves_no_half_a_page(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_half_a_page(report: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the soak came to has been told before."""
     keep(PLAIN, "soak/account.json")
 

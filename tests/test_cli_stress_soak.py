@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-import sys
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from omni_ipc.cli.app import app
 from omni_ipc.records import Verdict
 from omni_ipc.shards import read
 from omni_ipc.stress.settings import SoakConfig
 from tests.support.accounts import PLAIN, account
 from tests.support.commands import Command
-
-Soak = Callable[..., tuple[int, str, str]]
+from tests.support.in_process import Omni
 
 
 @pytest.fixture
-def soak(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Soak:
-    """Run the command in this process, in an empty folder; give its exit code, and what it says where."""
-    monkeypatch.chdir(tmp_path)
+def soak(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> Omni:
+    """Run the command on a terminal that is wide enough for its longest line."""
     monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*words: str) -> tuple[int, str, str]:
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "stdout", sys.stdout)  # the command may redirect it
-            with pytest.raises(SystemExit) as ending:
-                app(["stress", "soak", *words], prog_name="omni-ipc")
-        captured = capsys.readouterr()
-        return int(ending.value.code or 0), captured.out, captured.err
-
-    return run
+    return functools.partial(omni, "stress", "soak")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +45,7 @@ def soak(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tm
         (["--out", "file"], "Cannot write 'file"),
     ],
 )
-def test_what_makes_no_sense_or_cannot_be_had_is_told_at_once(soak: Soak, words: list[str], said: str) -> None:
+def test_what_makes_no_sense_or_cannot_be_had_is_told_at_once(soak: Omni, words: list[str], said: str) -> None:
     """In a sentence, with exit code 2; no process is started, and no folder made."""
     Path("file").touch()
     code, out, err = soak(*words)
@@ -66,7 +54,7 @@ def test_what_makes_no_sense_or_cannot_be_had_is_told_at_once(soak: Soak, words:
     assert [path.name for path in Path().iterdir()] == ["file"]
 
 
-def test_options_become_what_is_asked_for(soak: Soak, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_become_what_is_asked_for(soak: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them, in the units of the program; and what comes of it is told, written, and the exit code."""
     asked = []
 
@@ -123,7 +111,7 @@ def test_ctrl_c_ends_a_soak_with_its_account(tmp_path: Path) -> None:
     assert "it was interrupted" in (tmp_path / "soak.html").read_text()
 
 
-def test_metrics_are_served_while_it_runs(soak: Soak, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_are_served_while_it_runs(soak: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the address that is told."""
     pytest.importorskip("prometheus_client", reason="pip install 'omni-ipc[prometheus]'")
     pages, addresses = [], []

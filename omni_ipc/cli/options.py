@@ -22,6 +22,7 @@ On = Annotated[
         help="Where processes run: local:2 (two on this machine), ray://HOST:PORT, or ray (of which it is a node).",
     ),
 ]
+Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page for a browser, whole in itself.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Take 50 seconds, and not minutes.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Where to draw it: *.png or *.svg.")]
 

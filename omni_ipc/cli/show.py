@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omni_ipc.cli.ending import working
-from omni_ipc.cli.options import Json, TraceFile, replay_command
+from omni_ipc.cli.options import Html, Json, TraceFile, replay_command
 from omni_ipc.records import Trace
 from omni_ipc.report.endings import ExitCode
 from omni_ipc.report.output import Output
@@ -20,9 +20,7 @@ from omni_ipc.report.text import heading, render
 def show(
     trace: TraceFile,
     everything: Annotated[bool, typer.Option("--all", help="Show each step, and not only those that matter.")] = False,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page for a browser, whole in itself.")
-    ] = None,
+    html: Html = None,
     perfetto: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write it for the viewer ui.perfetto.dev.")
     ] = None,

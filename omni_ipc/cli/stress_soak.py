@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from omni_ipc.cli.account import tell
 from omni_ipc.cli.interrupts import answered
-from omni_ipc.cli.options import Defect, Json, On
+from omni_ipc.cli.options import Defect, Html, Json, On
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.report.output import Output, complain
 from omni_ipc.report.targets import require_file, require_folder
@@ -50,13 +51,10 @@ def soak(
     prometheus: Annotated[
         str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics while it runs; port 0 is any that is free.")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page for a browser, whole in itself.")
-    ] = None,
+    html: Html = None,
     json: Json = None,
 ) -> int:
     """Run engines among clients on real workers, with faults put in, and account for each request and each byte."""
-    from omni_ipc.report.soak.text import parts, shard_table
     from omni_ipc.shards import shards_in
 
     say = Output(json)
@@ -79,15 +77,7 @@ def soak(
     )
     with answered(), _watched(prometheus) as on_sample:
         account = _soaked(config, on, shards, on_sample)
-    say.say(*parts(account))
-    each = shards_in(out) if on else {}
-    if len(each) > 1:
-        say.say("", shard_table(each))
-    if html is not None:
-        from omni_ipc.report.soak.page import write_page  # its templates take a while to load
-
-        write_page(html, account, each)
-        say.say("", f"wrote {html}: open it in a browser")
+    tell(say, account, shards_in(out) if on else {}, html)
     return say.write("stress soak", account.verdict.exit_code, account)
 
 
