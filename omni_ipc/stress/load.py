@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import random
+import zlib
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
@@ -76,7 +77,7 @@ class Ask(NamedTuple):
 
 
 class Load:
-    """Draws requests; every one has a number of its own, which its output is made of.
+    """Draws requests; every one has a number of its own, also among those of other loads, which its output is made of.
 
     Attributes:
         chance: what it draws by, for whatever else is left to chance.
@@ -91,6 +92,7 @@ class Load:
         self._largest_bytes = largest_bytes
         self._late_s = late_s
         self._count = 0
+        self._first = zlib.crc32(seed.encode())
         self._seed = seed
 
     def draw(self) -> Ask:
@@ -115,7 +117,7 @@ class Load:
             options={
                 "kind": kind.value,
                 "nbytes": nbytes,
-                "salt": self._count,
+                "salt": self._first + self._count,
                 "forward_s": chance.choice((0.0, 0.0, chance.uniform(0, _LONGEST_FORWARD_S))),
                 "late_s": chance.uniform(0, self._late_s) if late else 0.0,
                 "trouble": trouble,
