@@ -59,6 +59,7 @@ _MOST_INPUTS_BYTES = 4 * MIB
 _LATE_PART = 0.02
 _LONGEST_FORWARD_S = 0.02
 _PAUSE_S = 0.02
+_MOST_STEPS = 4
 
 
 class Ask(NamedTuple):
@@ -85,12 +86,14 @@ class Load:
     Args:
         largest_bytes: of an output, at most.
         late_s: by how much a late output is late, at most.
+        stepwise: whether they are computed step by step.
     """
 
-    def __init__(self, seed: str, *, largest_bytes: int, late_s: float) -> None:
+    def __init__(self, seed: str, *, largest_bytes: int, late_s: float, stepwise: bool = False) -> None:
         self.chance = random.Random(seed)
         self._largest_bytes = largest_bytes
         self._late_s = late_s
+        self._stepwise = stepwise
         self._count = 0
         self._first = zlib.crc32(seed.encode())
         self._seed = seed
@@ -121,6 +124,7 @@ class Load:
                 "forward_s": chance.choice((0.0, 0.0, chance.uniform(0, _LONGEST_FORWARD_S))),
                 "late_s": chance.uniform(0, self._late_s) if late else 0.0,
                 "trouble": trouble,
+                "steps": chance.randint(1, _MOST_STEPS) if self._stepwise else 0,
             },
         )
         planned = plan_of(request)

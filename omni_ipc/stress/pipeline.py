@@ -1,7 +1,8 @@
 """The model of a soak: outputs that are planned byte for byte, made on the device, anew for each request.
 
 What a request asks for is in its options: ``kind``, ``nbytes`` and ``salt`` of its output (outputs.py), ``forward_s``
-that the forward takes, ``late_s`` by which the device comes to the output later, ``trouble`` that it shall make.
+that the forward takes, or each step, ``late_s`` by which the device comes to the output later, ``trouble`` that it
+shall make, and how many ``steps`` it takes where it is computed step by step; 0, where it is not.
 """
 
 from __future__ import annotations
@@ -134,13 +135,20 @@ class Varied:
     def __init__(self, *, rt: Runtime, device: str = "cpu") -> None:
         self._rt = rt
         self._memory: Memory = HostMemory() if device == "cpu" else DeviceMemory(device)
+        self._steps: dict[int, int] = {}  # that were done of the requests of the last step, by their salts
 
     def forward(self, batch: Sequence[Request]) -> list[Any]:
         """Make an output a request; the rows of a batch lie in one tensor."""
-        self._rt.sleep(max(float(request.options["forward_s"] or 0) for request in batch))
-        late = [self._memory.delay(float(request.options["late_s"] or 0)) for request in batch]  # ids may be the same
-        rows = self._rows(batch)
-        return [self._output(request, rows.get(place), late[place]) for place, request in enumerate(batch)]
+        self._take_time(batch)
+        return [_wrong_inputs(request) or output for request, output in zip(batch, self._outputs(batch), strict=True)]
+
+    def step(self, batch: Sequence[Request]) -> list[Any]:
+        """Do one step of each request; its output is made with the last one."""
+        self._take_time(batch)
+        self._steps = {salt: self._steps.get(salt, 0) + 1 for salt in map(_salt, batch)}  # the others were given up
+        last = [request for request in batch if self._steps[_salt(request)] == request.options["steps"]]
+        outputs = dict(zip(map(_salt, last), self._outputs(last), strict=True))
+        return [_wrong_inputs(request) or outputs.get(_salt(request)) for request in batch]
 
     def sleep(self, level: int) -> None:
         """Spoil what outputs look into: none of them may still be on its way."""
@@ -149,6 +157,14 @@ class Varied:
     def wake(self) -> None:
         """Do nothing: what is needed is made when it is needed."""
 
+    def _take_time(self, batch: Sequence[Request]) -> None:
+        self._rt.sleep(max(float(request.options["forward_s"] or 0) for request in batch))
+
+    def _outputs(self, batch: Sequence[Request]) -> list[Any]:
+        late = [self._memory.delay(float(request.options["late_s"] or 0)) for request in batch]  # ids may be the same
+        rows = self._rows(batch)
+        return [self._output(request, rows.get(place), late[place]) for place, request in enumerate(batch)]
+
     def _output(self, request: Request, row: Any, late: Any) -> Any:
         match request.options["trouble"]:
             case Trouble.RAISE:
@@ -156,8 +172,6 @@ class Varied:
             case Trouble.UNFIT:
                 return {"late": late, "image": object()}
         planned = plan_of(request)
-        if request.inputs is not None and (wrong := difference(planned, request.inputs, "inputs")) is not None:
-            return ValueError(wrong)
         value = make(self._memory.tensor, planned) if row is None else {"image": row}
         return {"late": late, "value": value}
 
@@ -172,6 +186,17 @@ class Varied:
             leaves = [plan_of(batch[place])["image"] for place in places]
             rows.update(zip(places, self._memory.rows(leaves), strict=True))
         return rows
+
+
+def _salt(request: Request) -> int:
+    """Tell requests apart, whose ids may be the same."""
+    return int(request.options["salt"] or 0)
+
+
+def _wrong_inputs(request: Request) -> ValueError | None:
+    """Look at the inputs of a request, if it brings any: in step execution with its first step alone."""
+    wrong = None if request.inputs is None else difference(plan_of(request), request.inputs, "inputs")
+    return None if wrong is None else ValueError(f"Request '{request.id}': {wrong}")
 
 
 def plan_of(request: Request) -> Any:

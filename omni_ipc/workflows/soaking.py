@@ -201,10 +201,9 @@ class _Soak:
     def _close(self, process: ServedProcess) -> None:
         """Settle what a process has left open, and see that nothing is left of it."""
         process.close()
-        self._book.lost = self._ledger.get("admitted") - sum(self._ledger.outcomes().values())
         for name in ("left", "open", "slots"):
             self._ledger.put(name, 0)
-        self._book.replaced()
+        self._book.parted(killed=not process.ended_well)
         workers = self._round.workers
         if left := await_none(lambda: ", ".join(str(pid) for pid in workers if is_worker(pid))):
             self._find("leftover", f"The worker processes {left} outlived the process of their engine.")
@@ -223,7 +222,6 @@ class _Soak:
         for sentence in () if self._book.interrupted else self._failures:
             self._find("health", sentence)
         self._look(time.monotonic())  # at what is left
-        self._book.close()
         try:
             self._write()
         except UsageError as error:
