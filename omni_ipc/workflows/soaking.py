@@ -143,7 +143,8 @@ class _Soak:
         while time.monotonic() < deadline_s and not self._book.interrupted:
             if self._process is None:
                 order = Order(self._config, self._round.number + 1)
-                self._process = ServedProcess(order, self._ledger, self._folder / LOG)
+                with postponed():  # a Ctrl-C in between would leave it to nobody
+                    self._process = ServedProcess(order, self._ledger, self._folder / LOG)
             self._listen(self._process)
             self._keep()
 
