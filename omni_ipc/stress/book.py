@@ -29,7 +29,7 @@ class Around(NamedTuple):
 
     Args:
         blows: when faults were put in, on the monotonic clock.
-        survived: how they were met.
+        survived: how they were met; ``unanswered``: those that no result came after, though there was time for one.
         failed: why some could not be put in.
         validations: of recordings.
         traces: what recordings were cut down to: folder -> file.
@@ -41,6 +41,7 @@ class Around(NamedTuple):
     survived: Callable[[], tuple[Survived, ...]]
     failed: Callable[[], tuple[str, ...]]
     validations: Callable[[], tuple[Validation, ...]]
+    unanswered: Callable[[], tuple[Survived, ...]] = tuple
     traces: Callable[[], Mapping[str, str]] = dict
     broken: Callable[[], tuple[tuple[float, str, str | None], ...]] = tuple
     notes: Callable[[], tuple[str, ...]] = tuple
@@ -66,6 +67,7 @@ class Book:
         self._samples: list[Sample] = []
         self._every = 1  # how manieth sample is kept
         self._seen = 0
+        self._taken_bytes = 0
         self._findings: list[Finding] = []
         self._regions: dict[str, Histogram] = {}
         self._own: dict[str, list[int]] = {}  # process -> its memory behind each round
@@ -75,15 +77,24 @@ class Book:
         """Tell whether a fault explains what happened at a time, in a round that had begun at another."""
         return any(blow <= at_s and (blow >= round_s or at_s - blow < _AFTER_S) for blow in self.around.blows())
 
-    def find(self, kind: str, message: str, *, at_s: float | None = None, recordings: str | None = None) -> None:
+    def find(
+        self,
+        kind: str,
+        message: str,
+        *,
+        at_s: float | None = None,
+        recordings: str | None = None,
+        stood: tuple[str, ...] = (),
+    ) -> None:
         """Note something that must not be; when nothing is said of it, it is now."""
         if len(self._findings) < _MOST_FINDINGS:
             at_s = (time.monotonic() if at_s is None else at_s) - self.began_s
-            self._findings.append(Finding(at_s=at_s, kind=kind, message=message, recordings=recordings))
+            self._findings.append(Finding(at_s=at_s, kind=kind, message=message, recordings=recordings, stood=stood))
 
     def sample(self, sample: Sample) -> None:
         """Keep a sample; of a long soak every second one, or fourth, and so on."""
         self._seen += 1
+        self._taken_bytes = max(self._taken_bytes, sample.taken)
         if self._seen % self._every:
             return
         self._samples.append(sample)
@@ -147,6 +158,8 @@ class Book:
             notes=self.around.notes(),
             reasons=self.around.failed(),
             defect=self._config.defect,
+            memory_bytes=self._config.memory_bytes or 0,
+            taken_bytes=self._taken_bytes,
         )
 
     def _all_findings(self) -> Iterator[Finding]:

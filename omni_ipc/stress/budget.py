@@ -8,10 +8,14 @@ from collections.abc import AsyncIterator
 
 
 class Budget:
-    """Lets in what fits; what is larger than all of it goes alone."""
+    """Lets in what fits; what is larger than all of it goes alone.
+
+    Attributes:
+        nbytes: all of it.
+    """
 
     def __init__(self, nbytes: int) -> None:
-        self._nbytes = nbytes
+        self.nbytes = nbytes
         self._spent = 0
         self._room = asyncio.Condition()
 
@@ -19,7 +23,7 @@ class Budget:
     async def spent(self, nbytes: int) -> AsyncIterator[None]:
         """Wait for room, and have it meanwhile."""
         async with self._room:
-            await self._room.wait_for(lambda: not self._spent or self._spent + nbytes <= self._nbytes)
+            await self._room.wait_for(lambda: not self._spent or self._spent + nbytes <= self.nbytes)
             self._spent += nbytes
         try:
             yield

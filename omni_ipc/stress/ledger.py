@@ -24,7 +24,8 @@ SIZES = ("to 64 KiB", "to 1 MiB", "to 16 MiB", "to 256 MiB", "above")
 _LIMITS = (64 << 10, 1 << 20, 16 << 20, 256 << 20)
 _BINS = 32  # the last one: from 18 minutes on
 _COUNTS = ("admitted", "refused", "left", "checked_bytes", "rounds", "open", "slots", "submitted_ns", "ended_ns")
-_WORD = {name: index for index, name in enumerate((*_COUNTS, *Outcome))}
+_SUSPICIOUS = "suspicious"  # the last round that something was found in: the one word that who counts only reads
+_WORD = {name: index for index, name in enumerate((*_COUNTS, _SUSPICIOUS, *Outcome))}
 _FIRST_SIZE = len(_WORD)
 _SIZE_WORDS = _BINS + 1  # and the time of all together
 _WORD_BYTES = 8
@@ -91,6 +92,11 @@ class Ledger:
     def latest(self) -> Latest:
         """Tell of the latest result."""
         return Latest(self.get("submitted_ns") / _NS, self.get("ended_ns") / _NS)
+
+    @property
+    def unsettled(self) -> int:
+        """Tell how many requests somebody still waits for, or nobody any more whose engine has died."""
+        return self.get("admitted") - sum(self.outcomes().values()) - self.get("left")
 
     def outcomes(self) -> dict[str, int]:
         """Tell how requests have ended."""

@@ -2,6 +2,9 @@
 
 What a request asks for is in its options: ``kind``, ``nbytes`` and ``salt`` of its output (outputs.py), ``forward_s``
 that the forward takes, ``late_s`` by which the device comes to the output later, ``trouble`` that it shall make.
+
+What was made and is on its way takes memory, also where nobody wants it any more: clients who have left count theirs
+no longer. So a forward waits, once there is too much of it, until some has left.
 """
 
 from __future__ import annotations
@@ -16,10 +19,14 @@ import numpy as np
 from omni_ipc.errors import UsageError
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.requests import Request
+from omni_ipc.stress import stacks
 from omni_ipc.stress.late import Late
-from omni_ipc.stress.outputs import Kind, Leaf, difference, lay, make, pattern, plan
+from omni_ipc.stress.outputs import PERIOD, Kind, Leaf, difference, lay, make, pattern, plan
 
 POISON = 0xDB
+
+_ROOM_S = 60.0  # until there is memory for a batch
+_LOOK_S = 0.002
 
 
 class Trouble(enum.StrEnum):
@@ -40,6 +47,9 @@ class Memory(Protocol):
 
     def delay(self, seconds: float) -> Any:
         """Let the device come to what was issued so much later; gives what the output says of it."""
+
+    def held_bytes(self) -> int:
+        """Tell how much memory there is to what was made and is still looked at."""
 
     def leave(self) -> None:
         """Spoil all that was made, and give it back."""
@@ -69,6 +79,9 @@ class HostMemory:
     def delay(self, seconds: float) -> Any:
         return Late(seconds) if seconds else 0.0
 
+    def held_bytes(self) -> int:
+        return sum(array.nbytes for made in self._made if (array := made()) is not None)
+
     def leave(self) -> None:
         for made in self._made:
             if (array := made()) is not None:
@@ -90,6 +103,7 @@ class DeviceMemory:
 
         self._torch = torch
         self._device = torch.device(device)
+        self._of_kind = getattr(torch, self._device.type)  # torch.cuda, torch.xpu
         self._period: Any = None
 
     def tensor(self, leaf: Leaf) -> Any:
@@ -110,9 +124,13 @@ class DeviceMemory:
             self._torch.cuda._sleep(int(seconds * _CYCLES_A_SECOND))  # type: ignore[no-untyped-call]
         return seconds
 
+    def held_bytes(self) -> int:
+        period = 0 if self._period is None else PERIOD
+        return int(self._of_kind.memory_allocated(self._device)) - period
+
     def leave(self) -> None:
         self._period = None
-        getattr(self._torch, self._device.type).empty_cache()
+        self._of_kind.empty_cache()
 
     def _filled(self, nbytes: int, start: int) -> Any:
         flat = self._torch.empty(nbytes, dtype=self._torch.uint8, device=self._device)
@@ -129,14 +147,24 @@ _CYCLES_A_SECOND = 1.5e9  # of a GPU, about
 
 
 class Varied:
-    """Gives each request what it asks for; looks at the inputs that came with it."""
+    """Gives each request what it asks for; looks at the inputs that came with it.
 
-    def __init__(self, *, rt: Runtime, device: str = "cpu") -> None:
+    Args:
+        most_bytes: of outputs that are on their way at a time; what is larger goes alone. None: no bound.
+    """
+
+    def __init__(self, *, rt: Runtime, device: str = "cpu", most_bytes: int | None = None) -> None:
         self._rt = rt
+        self._most_bytes = most_bytes
         self._memory: Memory = HostMemory() if device == "cpu" else DeviceMemory(device)
 
     def forward(self, batch: Sequence[Request]) -> list[Any]:
-        """Make an output a request; the rows of a batch lie in one tensor."""
+        """Make an output a request; the rows of a batch lie in one tensor.
+
+        Raises:
+            MemoryError: what was made before stays, and leaves no room.
+        """
+        self._await_room(sum(int(request.options["nbytes"] or 0) for request in batch))
         self._rt.sleep(max(float(request.options["forward_s"] or 0) for request in batch))
         late = [self._memory.delay(float(request.options["late_s"] or 0)) for request in batch]  # ids may be the same
         rows = self._rows(batch)
@@ -148,6 +176,18 @@ class Varied:
 
     def wake(self) -> None:
         """Do nothing: what is needed is made when it is needed."""
+
+    def _await_room(self, nbytes: int) -> None:
+        if self._most_bytes is None:
+            return
+        deadline_s = self._rt.now() + _ROOM_S
+        while (held := self._memory.held_bytes()) and held + nbytes > self._most_bytes:
+            if self._rt.now() > deadline_s:
+                raise MemoryError(
+                    f"a batch of {nbytes:,} bytes has no room: {held:,} of {self._most_bytes:,} bytes are still held "
+                    f"by outputs that were made {_ROOM_S:g} s before, or earlier"
+                )
+            self._rt.sleep(_LOOK_S)
 
     def _output(self, request: Request, row: Any, late: Any) -> Any:
         match request.options["trouble"]:
@@ -172,6 +212,12 @@ class Varied:
             leaves = [plan_of(batch[place])["image"] for place in places]
             rows.update(zip(places, self._memory.rows(leaves), strict=True))
         return rows
+
+
+def varied(*, rt: Runtime, device: str = "cpu", most_bytes: int | None = None) -> Varied:
+    """Make the model of a worker, whose process says where it stands when it is asked."""
+    stacks.answer()
+    return Varied(rt=rt, device=device, most_bytes=most_bytes)
 
 
 def plan_of(request: Request) -> Any:

@@ -58,7 +58,7 @@ def line(account: Account) -> str:
     parts = [counted(account.requests, "request"), f"{figure(recent_rate(account))}/s"]
     if account.samples:
         last = account.samples[-1]
-        parts += [f"{last.open:,} open", size(sum(last.resident.values()))]
+        parts += [f"{last.open:,} open", size(last.taken or sum(last.resident.values()))]
     parts += [counted(len(account.faults), "fault"), counted(len(account.findings), "finding")]
     return f"{_clock(account)}: {', '.join(parts)}"
 

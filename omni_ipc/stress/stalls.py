@@ -1,0 +1,47 @@
+"""Whether a soak gets on: while anything is open something must come to an end, however busy the machine is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+STALLED_S = 30.0
+"""So long nothing may end on a machine that has time for it: far beyond whatever the load does by itself."""
+
+
+def patience(seconds: float) -> float:
+    """Say how long to wait on this machine, as it is now, for what takes so long at most if it has time for it."""
+    with contextlib.suppress(OSError):
+        waiting = os.getloadavg()[0] / len(os.sched_getaffinity(0))  # tasks that want to run, for each core
+        return seconds * max(1.0, waiting)
+    return seconds
+
+
+class Progress:
+    """Notices when nothing comes to an end any more, though something is open; one task's.
+
+    Args:
+        now_s: as in `look`.
+    """
+
+    def __init__(self, now_s: float) -> None:
+        self._since_s = now_s
+        self._ended = 0
+        self._told = False
+
+    def look(self, now_s: float, *, ended: int, unsettled: int) -> float | None:
+        """Take note of the counts, and say for how long nothing has ended, if that is too long: of each stall once.
+
+        Args:
+            now_s: on the monotonic clock.
+            ended: requests so far.
+            unsettled: requests that are open.
+        """
+        if unsettled <= 0 or ended != self._ended:
+            self._since_s, self._ended, self._told = now_s, ended, False
+            return None
+        stalled_s = now_s - self._since_s
+        if self._told or stalled_s < patience(STALLED_S):
+            return None
+        self._told = True
+        return stalled_s
