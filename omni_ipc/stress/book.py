@@ -69,6 +69,8 @@ class Book:
         self._seen = 0
         self._taken_bytes = 0
         self._findings: list[Finding] = []
+        self._untold = 0  # findings beyond the most
+        self._astray = 0  # requests of which it was found that they have no outcome, less outcomes that had no request
         self._regions: dict[str, Histogram] = {}
         self._own: dict[str, list[int]] = {}  # process -> its memory behind each round
         self.around = Around(tuple, tuple, tuple, tuple)
@@ -87,18 +89,21 @@ class Book:
         stood: tuple[str, ...] = (),
     ) -> None:
         """Note something that must not be; when nothing is said of it, it is now."""
-        if len(self._findings) < _MOST_FINDINGS:
-            at_s = (time.monotonic() if at_s is None else at_s) - self.began_s
-            self._findings.append(Finding(at_s=at_s, kind=kind, message=message, recordings=recordings, stood=stood))
+        if len(self._findings) == _MOST_FINDINGS:
+            self._untold += 1
+            return
+        at_s = (time.monotonic() if at_s is None else at_s) - self.began_s
+        self._findings.append(Finding(at_s=at_s, kind=kind, message=message, recordings=recordings, stood=stood))
 
     def sample(self, sample: Sample) -> None:
-        """Keep a sample; of a long soak every second one, or fourth, and so on."""
+        """Keep a sample; of a long soak every second one, or fourth, and so on, beside the first and the latest."""
+        self._latest = sample  # the only one with what is there at the end
         self._seen += 1
         self._taken_bytes = max(self._taken_bytes, sample.taken)
-        if self._seen % self._every:
+        if (self._seen - 1) % self._every:
             return
         self._samples.append(sample)
-        if len(self._samples) > MOST_SAMPLES:
+        if len(self._samples) == MOST_SAMPLES:
             del self._samples[1::2]
             self._every *= 2
 
@@ -111,6 +116,27 @@ class Book:
         """Note what memory processes have for themselves behind a round."""
         for name, nbytes in own_bytes.items():
             self._own.setdefault(name, []).append(nbytes)
+
+    @property
+    def unsettled(self) -> int:
+        """Tell how many requests somebody still waits for."""
+        return self._missing - self._ledger.get("left")
+
+    @property
+    def _missing(self) -> int:
+        """Outcomes that nobody has seen, of requests that went in, and that nothing is known of."""
+        return self._ledger.get("admitted") - sum(self._ledger.outcomes().values()) - self.lost - self._astray
+
+    def parted(self, *, killed: bool) -> None:
+        """Take stock when the process that counts is no more: of one that was killed, what was open is lost."""
+        missing = self._missing
+        if killed and missing > 0:
+            self.lost += missing
+        elif missing:
+            self._astray += missing
+            what = "requests went in, and have no outcome" if missing > 0 else "outcomes came out, and of no request"
+            self.find("outcome", f"{abs(missing):,} {what}.")
+        self.replaced()
 
     def replaced(self) -> None:
         """Judge what processes had, which are no more, or are others from now on."""
@@ -125,15 +151,6 @@ class Book:
                     "rounds, each of which had given back everything.",
                 )
         self._own.clear()
-
-    def close(self) -> None:
-        """Judge what can be judged only at the end."""
-        self.replaced()
-        outcomes = sum(self._ledger.outcomes().values()) + self.lost
-        if outcomes != self._ledger.get("admitted"):
-            self.find(
-                "outcome", f"{self._ledger.get('admitted'):,} requests went in, and {outcomes:,} outcomes came out."
-            )
 
     def account(self) -> Account:
         """Give the account as it stands."""
@@ -151,16 +168,25 @@ class Book:
             checked_bytes=self._ledger.get("checked_bytes"),
             latencies={size: found for size, found in self._ledger.latencies().items() if any(found.counts)},
             regions=dict(sorted(self._regions.items())),
-            samples=tuple(self._samples),
+            samples=tuple(self._all_samples()),
             faults=self.around.survived(),
             validations=self.around.validations(),
             findings=tuple(self._all_findings()),
-            notes=self.around.notes(),
+            notes=(*self.around.notes(), *self._more()),
             reasons=self.around.failed(),
             defect=self._config.defect,
             memory_bytes=self._config.memory_bytes or 0,
             taken_bytes=self._taken_bytes,
         )
+
+    def _all_samples(self) -> Iterator[Sample]:
+        yield from self._samples
+        if self._samples and self._latest is not self._samples[-1]:
+            yield self._latest
+
+    def _more(self) -> Iterator[str]:
+        if self._untold:
+            yield f"{self._untold:,} more findings were not kept."
 
     def _all_findings(self) -> Iterator[Finding]:
         """Give those that were noted, and those of recordings, each with the trace that it was cut down to."""

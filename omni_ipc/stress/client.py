@@ -187,7 +187,8 @@ class Clients:
         wrong = await asyncio.to_thread(_misfit, ask, output) if ask.nbytes > MIB else _misfit(ask, output)
         if wrong is not None:
             self._telling.found("bytes", wrong)
-        self._ledger.result(since.at_s, ended_s, nbytes=ask.nbytes, checked=wrong is None)
+        stepwise = bool(ask.request.options["steps"])
+        self._ledger.result(since.at_s, ended_s, nbytes=ask.nbytes, checked=wrong is None, stepwise=stepwise)
 
     def _ended(self, ask: Ask, error: OmniError, since: Moment) -> None:
         self._ledger.add(Outcome.of(error))

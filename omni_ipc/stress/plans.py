@@ -18,7 +18,7 @@ _SMALLEST_SLOT = 14  # 16 KiB
 _FEW_SLOTS = (SlotClass(1 << 14, 2), SlotClass(1 << 17, 2))
 _MOST_CLASSES = 14
 _PATIENT_S, _IMPATIENT_S = 60.0, 0.25
-_GIANT, _RECORDED = 3, 4  # every how manieth round
+_GIANT, _RECORDED, _STEPWISE = 3, 4, 5  # every how manieth round
 _FOLLOWED = 20  # rounds behind one in which something was found: if it comes again, there is evidence
 _FEW_CLIENTS, _BRIEF_S = 6, 1.5
 
@@ -48,7 +48,8 @@ class Plan(NamedTuple):
         dozes: whether the workers sleep now and then.
         giant: whether the largest output is asked for, once.
         abrupt: whether it ends in the middle of everything.
-        recorded: whether what it does is taken down; then it is a short one.
+        recorded: whether what it does is taken down; then it is a short one, and not computed step by step, where
+            nothing is asynchronous: the specs speak of outputs that come by themselves.
     """
 
     number: int
@@ -63,6 +64,7 @@ class Plan(NamedTuple):
 
     def __str__(self) -> str:
         words = [f"batches of up to {self.engine.max_batch}", f"{self.clients} clients"]
+        words += ["step by step"] * self.engine.step_execution
         words += ["a doze now and then"] * self.dozes + ["a giant"] * self.giant + ["an abrupt end"] * self.abrupt
         return f"round {self.number}: {', '.join(words)}, {len(self.engine.output_slots)} sizes of slots"
 
@@ -99,6 +101,7 @@ def draw(config: SoakConfig, number: int, there: Room, *, suspicious: int = 0) -
         output_timeout_s=timeout_s,
         rpc_timeout_s=_PATIENT_S,
         drain_timeout_s=min(5.0, 0.8 * timeout_s),
+        step_execution=number % _STEPWISE == 2 and not recorded,
     )
     most, longest_s = (_FEW_CLIENTS, _BRIEF_S) if recorded else (config.clients, 1.5 * config.round_s)
     return Plan(

@@ -94,7 +94,7 @@ class Keeper:
 
     def watch(self, processes: Mapping[str, int]) -> None:
         """See whether the processes get on: something ends, and results come again after a fault."""
-        ended, unsettled = sum(self._ledger.outcomes().values()), self._ledger.unsettled - self.book.lost
+        ended, unsettled = sum(self._ledger.outcomes().values()), self.book.unsettled
         stalled_s = self._progress.look(time.monotonic(), ended=ended, unsettled=unsettled)
         if stalled_s is not None:
             sentence = f"Nothing ended for {stalled_s:.0f} s, with {unsettled} requests open, in {self.round.what}."
@@ -117,12 +117,11 @@ class Keeper:
             self.evidence.sample(folder / RECORDINGS, number)
         shutil.rmtree(folder, ignore_errors=True)
 
-    def lose(self) -> None:
+    def part(self, *, killed: bool) -> None:
         """Settle what a process has left open that is no more."""
         for name in ("left", "open", "slots"):
             self._ledger.put(name, 0)
-        self.book.lost = self._ledger.unsettled
-        self.book.replaced()
+        self.book.parted(killed=killed)
 
     def rescue(self) -> None:
         """Take along what was recorded of a round that did not come to its end, if something was found in it."""
@@ -140,7 +139,6 @@ class Keeper:
     def conclude(self) -> Account:
         """Close the account, and give it; a full disk is told in it."""
         self._look(time.monotonic(), {})
-        self.book.close()
         try:
             self.write()
         except UsageError as error:

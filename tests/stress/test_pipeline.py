@@ -10,8 +10,9 @@ import pytest
 
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.requests import Request
+from omni_ipc.stress.memory import HostMemory
 from omni_ipc.stress.outputs import Kind
-from omni_ipc.stress.pipeline import HostMemory, Varied
+from omni_ipc.stress.pipeline import Varied
 
 KIB = 1 << 10
 
