@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 
-STALLED_S = 30.0
+STALLED_S = 20.0
 """So long nothing may end on a machine that has time for it: far beyond whatever the load does by itself."""
+
+_SLOWEST = 2.5  # times: what is open may time out after a minute, and a stall must be noticed before that
 
 
 def patience(seconds: float) -> float:
     """Say how long to wait on this machine, as it is now, for what takes so long at most if it has time for it."""
     with contextlib.suppress(OSError):
         waiting = os.getloadavg()[0] / len(os.sched_getaffinity(0))  # tasks that want to run, for each core
-        return seconds * max(1.0, waiting)
+        return seconds * min(_SLOWEST, max(1.0, waiting))
     return seconds
 
 
