@@ -8,6 +8,9 @@ import os
 STALLED_S = 20.0
 """So long nothing may end on a machine that has time for it: far beyond whatever the load does by itself."""
 
+SILENT_S = 240.0
+"""So long a process may say nothing, while nothing ends: beyond every timeout of a round, from its start to its end."""
+
 _SLOWEST = 2.5  # times: what is open may time out after a minute, and a stall must be noticed before that
 
 
@@ -24,9 +27,11 @@ class Progress:
 
     Args:
         now_s: as in `look`.
+        most_s: between two ends, on a machine that has time for it.
     """
 
-    def __init__(self, now_s: float) -> None:
+    def __init__(self, now_s: float, most_s: float = STALLED_S) -> None:
+        self._most_s = most_s
         self._since_s = now_s
         self._ended = 0
         self._told = False
@@ -36,14 +41,14 @@ class Progress:
 
         Args:
             now_s: on the monotonic clock.
-            ended: requests so far.
-            unsettled: requests that are open.
+            ended: so far.
+            unsettled: that are open.
         """
         if unsettled <= 0 or ended != self._ended:
             self._since_s, self._ended, self._told = now_s, ended, False
             return None
         stalled_s = now_s - self._since_s
-        if self._told or stalled_s < patience(STALLED_S):
+        if self._told or stalled_s < patience(self._most_s):
             return None
         self._told = True
         return stalled_s

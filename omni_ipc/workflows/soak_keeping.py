@@ -24,7 +24,7 @@ from omni_ipc.stress.regions import regions_of
 from omni_ipc.stress.runtimes import folder_of
 from omni_ipc.stress.saboteur import PATIENCE_S
 from omni_ipc.stress.settings import SoakConfig
-from omni_ipc.stress.stalls import Progress
+from omni_ipc.stress.stalls import SILENT_S, Progress
 from omni_ipc.workflows.evidence import Evidence
 
 LOG = "processes.log"
@@ -60,8 +60,14 @@ class Keeper:
         self._suspicious: set[int] = set()  # rounds that something was found in, and that were recorded
         self._broken = 0  # recordings that no spec allows
         self._unanswered = 0  # faults
-        self._progress = Progress(book.began_s)
+        self._requests = Progress(book.began_s)
+        self._process = Progress(book.began_s, SILENT_S)
+        self._heard = 0  # messages
         self._sample_s = self._write_s = book.began_s
+
+    def hear(self) -> None:
+        """Take note that the process of engine and clients says something."""
+        self._heard += 1
 
     def begin(self, message: Began) -> None:
         """Take note of a round."""
@@ -77,13 +83,12 @@ class Keeper:
         self._mark()
 
     def look_on(self, processes: Mapping[str, int]) -> None:
-        """See whether the processes get on; samples and account are kept, each when it is due.
+        """Keep samples and account, each when it is due.
 
         Raises:
             UsageError: the account cannot be written.
         """
         now_s = time.monotonic()
-        self.watch(processes)
         if now_s >= self._sample_s:
             self._sample_s = now_s + _SAMPLE_S
             self._look(now_s, processes)
@@ -92,12 +97,20 @@ class Keeper:
             self._write_s = now_s + _WRITE_S
             self.write()
 
-    def watch(self, processes: Mapping[str, int]) -> None:
-        """See whether the processes get on: something ends, and results come again after a fault."""
-        ended, unsettled = sum(self._ledger.outcomes().values()), self.book.unsettled
-        stalled_s = self._progress.look(time.monotonic(), ended=ended, unsettled=unsettled)
+    def watch(self, processes: Mapping[str, int]) -> bool:
+        """See whether the processes get on: something ends, and results come again after a fault.
+
+        Returns:
+            whether there is anything to hope for; else they have to be ended, for the soak to go on.
+        """
+        now_s, ended, unsettled = time.monotonic(), sum(self._ledger.outcomes().values()), self.book.unsettled
+        stalled_s = self._requests.look(now_s, ended=ended, unsettled=unsettled)
         if stalled_s is not None:
             sentence = f"Nothing ended for {stalled_s:.0f} s, with {unsettled} requests open, in {self.round.what}."
+            self.find("health", sentence, stood=stacks.ask(processes, self.log))
+        silent_s = self._process.look(now_s, ended=ended + self._heard, unsettled=len(processes))
+        if silent_s is not None:
+            sentence = f"For {silent_s:.0f} s nothing was heard of engine and clients, since {self.round.what}."
             self.find("health", sentence, stood=stacks.ask(processes, self.log))
         for fault in self.book.around.unanswered()[self._unanswered :]:
             self._unanswered += 1
@@ -106,6 +119,7 @@ class Keeper:
         if len(broken := self.evidence.broken()) > self._broken:
             self._broken = len(broken)
             self._mark()
+        return silent_s is None
 
     def put_away(self, number: int) -> None:
         """Take along what the processes of a round have measured, and taken down."""

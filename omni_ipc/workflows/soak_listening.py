@@ -31,6 +31,7 @@ class Listener:
 
     def take(self, message: Message) -> None:
         """Take in what the process says."""
+        self._keeper.hear()
         match message:
             case Began():
                 for sentence in self._failures:

@@ -23,13 +23,13 @@ from omni_ipc.stress.process import ServedProcess, children
 from omni_ipc.stress.runtimes import ROUNDS
 from omni_ipc.stress.saboteur import ENGINE, Saboteur
 from omni_ipc.stress.settings import SoakConfig
+from omni_ipc.stress.stalls import SILENT_S
 from omni_ipc.workflows.limits import spare_bytes
 from omni_ipc.workflows.soak_keeping import Keeper, OnSample
 from omni_ipc.workflows.soak_listening import Listener
 from omni_ipc.workflows.soak_ready import ready
 
 _HEAR_S = 0.1
-_LAST_ROUND_S = 240.0  # beyond every timeout in it
 _LEAVE_S = 10.0  # for a soak that was interrupted
 _HOG_SHARES = (2, 4)  # of what the soak may take, of what can be had: one part in so many
 _EVIDENCE_S = 120.0  # for what recordings tell, when all has ended
@@ -105,14 +105,14 @@ class _Soak:
             self._book.interrupted = "it was interrupted"
         except UsageError as error:  # the account cannot be written, or the process not be started
             self._book.interrupted = str(error)
-        self._end(_LEAVE_S if self._book.interrupted else _LAST_ROUND_S)
+        self._end(_LEAVE_S if self._book.interrupted else SILENT_S)
 
     def _until(self, deadline_s: float) -> None:
         while time.monotonic() < deadline_s and not self._book.interrupted:
             if self._process is None:
                 order = Order(self._config, self._keeper.round.number + 1)
                 self._process = ServedProcess(order, self._ledger, self._keeper.log)
-            self._listen(self._process)
+            self._attend(self._process)
             self._keeper.look_on(self._processes())
 
     def _end(self, patience_s: float) -> None:
@@ -120,20 +120,22 @@ class _Soak:
         deadline_s = time.monotonic() + patience_s
         while self._process is not None and time.monotonic() < deadline_s:
             self._process.stop()
-            self._listen(self._process)
-            self._keeper.watch(self._processes())
+            self._attend(self._process)
         if self._process is not None and not self._book.interrupted:
             sentence = f"{self._keeper.round.what} did not end within {patience_s:g} s. See {self._keeper.log}."
             self._keeper.find("health", sentence, stood=stacks.ask(self._processes(), self._keeper.log))
 
-    def _listen(self, process: ServedProcess) -> None:
-        """Take in what the process says; if it has ended, let it go."""
+    def _attend(self, process: ServedProcess) -> None:
+        """Take in what the process says, and how it gets on; if it has ended, or never will, let it go."""
         ending = process.ending()  # first: all that it has said is there then
         for message in process.hear(0.0 if ending else _HEAR_S):
             self._listener.take(message)
         if ending is not None:
             self._process = None
             self._listener.part(process, ending)
+        elif not self._keeper.watch(self._processes()):
+            self._process = None
+            self._listener.close(process)
 
     def _leave(self) -> None:
         """Kill what still runs, and forget what processes have taken down."""

@@ -13,6 +13,7 @@ from omni_ipc import shards
 from omni_ipc.accounts import Survived
 from omni_ipc.stress.perturbed import RECORDINGS
 from omni_ipc.stress.runtimes import folder_of
+from omni_ipc.stress.stalls import Progress
 from omni_ipc.workflows.evidence import Broken
 from tests.workflows.soaks import Kept, kept
 
@@ -34,7 +35,7 @@ def recorded(soak: Kept, number: int) -> Path:
 
 def test_what_does_not_end_is_found_with_where_the_processes_stood(soak: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once, in the round that goes on; not as long as nothing is open, or nobody waits for it."""
-    monkeypatch.setattr("omni_ipc.stress.stalls.STALLED_S", 0.0)
+    monkeypatch.setattr(soak.keeper, "_requests", Progress(0.0, 0.0))
     ended = subprocess.Popen(["true"])
     ended.wait()
     soak.begin(6)
@@ -49,6 +50,19 @@ def test_what_does_not_end_is_found_with_where_the_processes_stood(soak: Kept, m
     assert (finding.kind, finding.stood) == ("health", ("worker 0 has ended",))
     assert finding.message == "Nothing ended for 0 s, with 2 requests open, in round 6."
     assert soak.ledger.get("suspicious") == 6
+
+
+def test_a_process_that_says_nothing_is_given_up(soak: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if no request is open: in its start, or its end. Where there is no process, nobody is missed."""
+    monkeypatch.setattr(soak.keeper, "_process", Progress(0.0, 0.0))
+    soak.begin(3)
+    soak.keeper.hear()
+    assert soak.keeper.watch({"engine": 0}), "it has just said something"
+    assert soak.keeper.watch({}), "it has ended, and the next one is yet to come"
+    assert soak.findings() == []
+    assert not soak.keeper.watch({"engine": 0})
+    assert soak.findings() == [("health", "For 0 s nothing was heard of engine and clients, since round 3.")]
+    assert soak.keeper.watch({"engine": 0}), "nobody is given up twice"
 
 
 def test_a_fault_that_no_result_came_after_is_found_once(soak: Kept) -> None:
