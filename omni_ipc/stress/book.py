@@ -171,7 +171,7 @@ class Book:
             samples=tuple(self._all_samples()),
             faults=self.around.survived(),
             validations=self.around.validations(),
-            findings=tuple(self._all_findings()),
+            findings=tuple(sorted(self._all_findings(), key=lambda finding: finding.at_s)),
             notes=(*self.around.notes(), *self._more()),
             reasons=self.around.failed(),
             defect=self._config.defect,
