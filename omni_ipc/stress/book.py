@@ -134,8 +134,8 @@ class Book:
             self.lost += missing
         elif missing:
             self._astray += missing
-            what = "requests went in, and have no outcome" if missing > 0 else "outcomes came out, and of no request"
-            self.find("outcome", f"{abs(missing):,} {what}.")
+            what = "Requests that went in, and have no outcome" if missing > 0 else "Outcomes that came of no request"
+            self.find("outcome", f"{what}: {abs(missing):,}.")
         self.replaced()
 
     def replaced(self) -> None:

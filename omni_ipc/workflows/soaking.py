@@ -111,7 +111,8 @@ class _Soak:
         while time.monotonic() < deadline_s and not self._book.interrupted:
             if self._process is None:
                 order = Order(self._config, self._keeper.round.number + 1)
-                self._process = ServedProcess(order, self._ledger, self._keeper.log)
+                with postponed():  # a Ctrl-C in between would leave it to nobody
+                    self._process = ServedProcess(order, self._ledger, self._keeper.log)
             self._attend(self._process)
             self._keeper.look_on(self._processes())
 

@@ -1,87 +1,115 @@
-"""A worker of a soak has so much memory: what is on its way takes it, whether anybody wants it any more or not."""
+"""The model of a soak: what it gives for a batch at once, or step by step, is what its requests have asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from omni_ipc.device.host import HostDevice
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.requests import Request
-from omni_ipc.stress.memory import HostMemory
-from omni_ipc.stress.outputs import Kind
-from omni_ipc.stress.pipeline import Varied
+from omni_ipc.stress.late import LateHost
+from omni_ipc.stress.outputs import Kind, difference
+from omni_ipc.stress.pipeline import Varied, plan_of
 
-KIB = 1 << 10
-
-
-class Clock(NativeRuntime):
-    """Time that passes only where somebody sleeps; something may happen then."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-        self.meanwhile: Callable[[], object] = int
-
-    def now(self) -> float:
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
-        if seconds:
-            self.meanwhile()
+OPTIONS = {"kind": "plain", "nbytes": 5000, "salt": 1, "forward_s": 0.0, "late_s": 0.0, "trouble": "", "steps": 0}
 
 
-def request(nbytes: int, kind: Kind = Kind.PLAIN) -> Request:
-    options = {"kind": kind.value, "nbytes": nbytes, "salt": 1, "forward_s": 0.0, "late_s": 0.0, "trouble": ""}
-    return Request("r", options=options)
+def request(salt: int, *, inputs: Any = None, **options: Any) -> Request:
+    """Make one of a few ids, so that several have the same."""
+    return Request(f"r{salt % 3}", options=OPTIONS | {"salt": salt} | options, inputs=inputs)
 
 
-def test_a_forward_waits_until_what_was_made_before_has_left() -> None:
-    """And no longer: it goes on as soon as there is room."""
-    clock = Clock()
-    model = Varied(rt=clock, most_bytes=100 * KIB)
-    kept: list[Any] = model.forward([request(80 * KIB)])
-    clock.meanwhile = kept.clear
-    (made,) = model.forward([request(40 * KIB, Kind.ROW)])
-    assert made["value"]["image"].nbytes == 40 * KIB
-    assert 0 < clock.now_s < 1
-    clock.meanwhile = lambda: pytest.fail("there was room")
-    model.forward([request(30 * KIB), request(30 * KIB)])
+def pipeline() -> Varied:
+    return Varied(rt=NativeRuntime())
 
 
-def test_what_is_larger_than_all_memory_goes_alone() -> None:
-    """It needs what the others have left, and nothing more."""
-    clock = Clock()
-    (made,) = Varied(rt=clock, most_bytes=KIB).forward([request(8 * KIB)])
-    assert made["value"]["image"].nbytes == 8 * KIB
-    assert clock.now_s == 0
+def wrong(asked: Request, output: Any) -> str | None:
+    return difference({"late": 0.0, "value": plan_of(asked)}, output)
 
 
-def test_what_never_leaves_is_told_as_a_device_without_memory_tells_it() -> None:
-    """In bytes, after a minute; nothing was made then."""
-    model = Varied(rt=Clock(), most_bytes=100 * KIB)
-    kept = model.forward([request(80 * KIB)])
-    with pytest.raises(MemoryError, match=r"a batch of 40,960 bytes has no room: 81,920 of 102,400 bytes are still"):
-        model.forward([request(40 * KIB)])
-    assert kept[0]["value"]["image"].nbytes == 80 * KIB
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from(Kind), st.sampled_from([4000, 5000])), min_size=1, max_size=8))
+def test_each_request_of_a_batch_gets_its_own(wanted: Sequence[tuple[Kind, int]]) -> None:
+    """Whatever they are together, whatever their ids; rows of one size lie in one array."""
+    batch = [request(salt, kind=kind.value, nbytes=nbytes) for salt, (kind, nbytes) in enumerate(wanted)]
+    outputs = pipeline().forward(batch)
+    assert [wrong(each, output) for each, output in zip(batch, outputs, strict=True)] == [None] * len(batch)
+    rows = [id(o["value"]["image"].base) for (kind, n), o in zip(wanted, outputs, strict=True) if kind is Kind.ROW]
+    assert len({*rows}) == len({nbytes for kind, nbytes in wanted if kind is Kind.ROW})
 
 
-def test_without_a_bound_nobody_waits() -> None:
-    """As the model is used outside of soaks."""
-    model = Varied(rt=Clock())
-    assert len([model.forward([request(80 * KIB)]) for _ in range(4)]) == 4
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.sampled_from(Kind)), min_size=1, max_size=8))
+def test_step_by_step_each_request_takes_as_many_as_it_asks_for(wanted: Sequence[tuple[int, int, Kind]]) -> None:
+    """While others come and go; then it is what a forward would have given."""
+    model, done = pipeline(), {}
+    waiting = [(begins, request(salt, steps=n, kind=kind.value)) for salt, (begins, n, kind) in enumerate(wanted)]
+    for now in range(8):
+        batch = [each for begins, each in waiting if begins <= now and each.options["salt"] not in done]
+        if batch:
+            outputs = zip(batch, model.step(batch), strict=True)
+            done |= {each.options["salt"]: (now, wrong(each, output)) for each, output in outputs if output is not None}
+    assert done == {salt: (begins + n - 1, None) for salt, (begins, n, _) in enumerate(wanted)}
 
 
-def test_memory_is_held_for_as_long_as_anything_looks_at_it() -> None:
-    """A row is a view of what its whole batch lies in."""
-    memory = HostMemory()
-    leaf = Varied(rt=NativeRuntime()).forward([request(4 * KIB)])[0]["value"]["image"]
-    assert memory.held_bytes() == 0, "that was another one's"
-    made = memory._new(8 * KIB)
-    row: np.ndarray[Any, Any] | None = made[: leaf.nbytes]
-    del made
-    assert memory.held_bytes() == 8 * KIB
-    del row
-    assert memory.held_bytes() == 0
+def test_step_by_step_who_was_given_up_is_forgotten() -> None:
+    """One that is missing from a batch has ended: nothing is kept of it."""
+    model = pipeline()
+    given_up, other = request(1, steps=3), request(2, steps=4)
+    assert model.step([given_up, other]) == [None, None]
+    assert model.step([other]) == [None]
+    assert model.step([given_up, other]) == [None, None]
+    assert [wrong(other, output) for output in model.step([other])] == [None]
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_step_by_step_wrong_inputs_fail_the_first_step(steps: int) -> None:
+    """With which they come, and which may be the last one; right ones come to nothing before the last."""
+    asked = request(1, steps=steps)
+    right = pipeline().forward([asked])[0]["value"]
+    spoilt = {"image": right["image"].copy()}
+    spoilt["image"][17] ^= 1
+    bad, good = (request(1, steps=steps, inputs=inputs) for inputs in (spoilt, right))
+    (error,) = pipeline().step([bad])
+    assert "inputs['image'], 5,000 bytes: byte 17 is" in str(error)
+    assert [output is None for output in pipeline().step([good])] == [steps > 1]
+    assert isinstance(pipeline().forward([bad])[0], ValueError)
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_trouble_is_made_for_who_asks_for_it_alone(step: bool) -> None:
+    """An error of its own, or what cannot travel; the others of its batch get theirs."""
+    batch = [request(1, steps=1, trouble="raise"), request(2, steps=1), request(3, steps=1, trouble="unfit")]
+    outputs = (pipeline().step if step else pipeline().forward)(batch)
+    assert str(outputs[0]) == "request 'r1' was to fail"
+    assert wrong(batch[1], outputs[1]) is None
+    assert type(outputs[2]["image"]) is object
+
+
+def test_asleep_it_spoils_what_its_outputs_look_into() -> None:
+    """One that is still on its way would be seen to be wrong."""
+    model, asked = pipeline(), request(1)
+    (output,) = model.forward([asked])
+    model.sleep(1)
+    assert "is 219, and" in str(wrong(asked, output))
+    model.wake()
+    assert wrong(asked, model.forward([asked])[0]) is None
+
+
+def test_a_late_output_is_copied_when_it_is_due() -> None:
+    """Until then the device may still write to it: an earlier copy, as the plain host makes, has what was there."""
+    asked = request(1, late_s=0.01)
+    (output,) = pipeline().forward([asked])
+    device = LateHost()
+    copy = device.to_host(output, after=device.record())
+    assert copy["late"] == 0.01
+    assert difference(plan_of(asked), copy["value"]) is None
+    assert not np.shares_memory(copy["value"]["image"], output["value"]["image"])
+    plain = HostDevice()
+    assert plain.to_host(output["value"], after=plain.record())["image"] is output["value"]["image"]

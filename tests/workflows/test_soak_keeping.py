@@ -127,7 +127,7 @@ def test_what_a_killed_process_had_open_is_lost_with_it(soak: Kept) -> None:
     assert [soak.ledger.get(name) for name in ("left", "open")] == [0, 0]
     soak.ledger.add("admitted")
     soak.keeper.part(killed=False)
-    assert soak.findings() == [("outcome", "1 requests went in, and have no outcome.")]
+    assert soak.findings() == [("outcome", "Requests that went in, and have no outcome: 1.")]
     assert soak.book.unsettled == 0
 
 

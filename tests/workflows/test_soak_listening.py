@@ -92,9 +92,9 @@ def test_what_is_found_and_what_processes_take_is_passed_on(soak: Kept) -> None:
     """With the time at which it was found; a process that grows is told when it ends."""
     listener = listening(soak)
     listener.take(BEGAN)
-    listener.take(Found(soak.book.began_s + 2.5, "bytes", "A byte is wrong."))
+    listener.take(Found(soak.book.began_s - 2.5, "bytes", "A byte is wrong."))
     (finding,) = soak.book.account().findings
-    assert (finding.kind, finding.message, finding.at_s) == ("bytes", "A byte is wrong.", pytest.approx(2.5))
+    assert (finding.kind, finding.message, finding.at_s) == ("bytes", "A byte is wrong.", pytest.approx(-2.5))
     for number in range(12):
         listener.take(Ended(number, {"worker 0": number << 26}))
     part(listener, well=True)
