@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def test_it_takes_what_it_is_told_to_and_is_gone_at_the_end() -> None:
                 assert not looked.wait(0.01), "it never took it all"
             assert resident(pid) < 2 * LEAST_BYTES
             assert Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "1000"
+            os.kill(pid, signal.SIGSTOP)  # as one that is still busy, it does not end by itself
             raise KeyboardInterrupt
 
     watchdog = threading.Timer(PATIENCE_S, looked.set)

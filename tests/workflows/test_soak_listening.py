@@ -11,7 +11,9 @@ import pytest
 
 from omni_ipc.serving.results import Outcome
 from omni_ipc.stress.messages import Began, Ended, Failed, Found, Told
+from omni_ipc.stress.perturbed import RECORDINGS
 from omni_ipc.stress.process import ServedProcess
+from omni_ipc.stress.runtimes import folder_of
 from omni_ipc.workflows.soak_listening import Listener
 from tests.workflows.soaks import Kept, kept
 
@@ -117,7 +119,7 @@ def test_a_process_that_ends_by_itself_is_found_unless_a_fault_explains_it(soak:
 
 
 def test_a_worker_that_outlives_its_engine_is_found(soak: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its id; others that have ended are not named."""
+    """By its id, others that have ended are not named; and what was recorded until then is kept."""
     monkeypatch.setattr("omni_ipc.workflows.soak_listening.is_worker", lambda pid: pid == 12)
     waited: list[Any] = []
 
@@ -127,5 +129,7 @@ def test_a_worker_that_outlives_its_engine_is_found(soak: Kept, monkeypatch: pyt
 
     monkeypatch.setattr("omni_ipc.workflows.soak_listening.await_none", at_once)
     soak.begin(4, 11, 12)
+    (folder_of(soak.config, 4) / RECORDINGS).mkdir(parents=True)
     part(listening(soak), well=True)
+    assert Path(soak.keeper.evidence.place(4) or "").is_dir()
     assert soak.findings() == [("leftover", "The worker processes 12 outlived the process of their engine.")]
