@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 from omni_ipc.serving.requests import Request
+from omni_ipc.stress.memory import HostMemory
 from omni_ipc.stress.outputs import Kind, make, nbytes_of
-from omni_ipc.stress.pipeline import HostMemory, Trouble, plan_of
+from omni_ipc.stress.pipeline import Trouble, plan_of
 
 KIB, MIB = 1 << 10, 1 << 20
 

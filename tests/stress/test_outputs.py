@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from omni_ipc import trees
+from omni_ipc.stress.memory import HostMemory
 from omni_ipc.stress.outputs import PERIOD, Kind, Leaf, difference, lay, make, nbytes_of, pattern, plan
-from omni_ipc.stress.pipeline import HostMemory
 
 KINDS = st.sampled_from(Kind)
 SIZES = st.integers(4 << 10, 64 << 10)
