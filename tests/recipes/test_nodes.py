@@ -32,7 +32,7 @@ def checkout(tmp_path: Path) -> Path:
     """The scripts, with a set-up that takes this Python as it is, and a check of the GPU that is told how to end."""
     folder = tmp_path / "checkout" / "stress"
     folder.mkdir(parents=True)
-    for name in ("gpu_node.sh", "slurm.sbatch"):
+    for name in ("gpu_node.sh", "lib.sh", "slurm.sbatch"):
         shutil.copy(STRESS / name, folder)
     (folder / "setup.sh").write_text(SETUP)
     (folder / "gpu_check.sh").write_text(
