@@ -38,14 +38,6 @@ AbortRecorded(step) ==
         /\ End(numbers, "aborted", {})
         /\ UNCHANGED <<submitted, closed, aborting, callers, ids, asked, refusing, worker, links, pump, shutdown, ghosts>>
 
-(* A consumer may go away just before it would ask for its output, too: its model has it ask first. *)
-EndRecorded(number) ==
-    \/ StreamEnd(number)
-    \/ /\ stream[number] = "Wait"
-       /\ stream' = [stream EXCEPT ![number] = "ended"]
-       /\ End({number}, IF lost[number] # None THEN lost[number] ELSE "aborted", {})
-       /\ UNCHANGED <<submitted, closed, aborting, callers, ids, asked, refusing, worker, links, pump, shutdown, ghosts>>
-
 (* There is nothing that a step shows beside table and scheduler. *)
 Fits(step) == TRUE
 ===============================================================================
