@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.lens import View, find_lens, look
+from omni_ipc.conformance.lens import View, find_lens, load_lenses, look
 from omni_ipc.conformance.manifest import load as load_manifest
 from omni_ipc.conformance.recording import Session
 from omni_ipc.conformance.recording import load as load_recordings
@@ -137,6 +137,18 @@ def validate_recordings(
         sessions = tuple(_judge(view, found, bench, explainer, progress) for view in views)
     coverage = _coverage(bench, views, sessions)
     return Validated(spec, sessions, coverage, not (whole and coverage.gaps), time.monotonic() - start)
+
+
+def fitting_specs(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Name the specs that speak of recordings; of what cannot be read, or is of another program, none does."""
+    manifest = load_manifest()
+    lenses = load_lenses(manifest)
+    try:
+        sessions = load_recordings(paths)
+        speaking = {n for n in lenses for session in sessions if look(session, *find_lens(n, manifest)).steps}
+    except (Inconclusive, UsageError):  # validate says what is wrong with it
+        return ()
+    return tuple(name for name in manifest.specs if name in speaking)
 
 
 def _judge(
