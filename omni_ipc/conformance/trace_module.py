@@ -58,13 +58,22 @@ def _validation(spec: Spec, lens: Lens, probes: Sequence[str]) -> Iterator[str]:
     for probe in probes:
         yield f'    \\cup (IF {probe} THEN {{}} ELSE {{"{probe}"}})'
     yield "ValidationInit == Init /\\ RecordingBegins"
+    yield from _unseen(lens)
     yield "ValidationNext == \\E chain \\in DOMAIN progress : "
     yield "    /\\ MayBeNext(chain)"
-    yield "    /\\ LET step == NextRecorded(chain) IN TakeRecorded(step) /\\ ShowsRecorded(step)"
-    yield "    /\\ AdvanceChain(chain)"
+    yield "    /\\ LET step == NextRecorded(chain) IN"
+    yield "        \\/ TakeRecorded(step) /\\ ShowsRecorded(step) /\\ AdvanceChain(chain)"
+    yield "        \\/ TakeUnseen(step) /\\ UNCHANGED <<progress, recording>>"
     yield "    /\\ probed' = probed \\cup ProbesReached'"
     yield "ValidationSpec == ValidationInit /\\ [][ValidationNext]_<<vars, progress, probed, recording>>"
     yield "===="
+
+
+def _unseen(lens: Lens) -> Iterator[str]:
+    """What the model does right before a step, unseen."""
+    cases = [f'step.action = "{action}" -> {taken}' for action, taken in lens.unseen.items()]
+    yield f"TakeUnseen(step) == {' [] '.join(['CASE ' * (not at) + case for at, case in enumerate(cases)])} "
+    yield "    [] OTHER -> FALSE" if cases else "    FALSE"
 
 
 def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
@@ -152,4 +161,4 @@ def _configuration(spec: Spec, lens: Lens, cases: Sequence[Case], pool: Pool) ->
     for name, definition in lens.defined.items():
         yield f"    {name} <- {definition}"
     yield "SPECIFICATION ValidationSpec"
-    yield "INVARIANT AcceptanceTold"
+    yield "INVARIANTS AcceptanceTold ProgressTold"

@@ -165,7 +165,7 @@ def _judge(
         reason = _confusion(view, bench) or "the model speaks of none of its steps."
     if rejected is not None:
         progress("looking for the reason")
-        rejection = explainer.explain(rejected.case)
+        rejection = explainer.explain(rejected)
         answer, reason = Answer.REJECTED, f"step {rejection.index} of it, {rejection.step}, is none of the model's."
         if rejection.missing and (cut := _cut_short(view.session)):
             answer, reason = Answer.INCONCLUSIVE, f"{cut}, and {reason} {rejection.repair}"
@@ -207,7 +207,7 @@ def _coverage(bench: Bench, views: Sequence[View], sessions: Sequence[ValidatedS
     taken = Counter(seen.action for view in accepted for seen in view.steps)
     reached = {probe for session in sessions if session.answer is Answer.ACCEPTED for probe in session.probes}
     return Coverage(
-        actions={action: taken[action] for action in bench.spec.actions},
+        actions={a: taken[a] for a in bench.spec.actions if taken[a] or not bench.lens.takes_unseen(a)},
         reached=tuple(probe for probe in bench.probes if probe in reached),
         missed=tuple(probe for probe in bench.probes if probe not in reached),
     )

@@ -24,6 +24,13 @@ RecordingBegins ==
 HasMore(chain) == progress[chain] < Len(RecordedChains[chain])
 NextRecorded(chain) == RecordedChains[chain][progress[chain] + 1]
 
+(* The steps of a recording, or those of an action, in the order of their beginnings. *)
+AllRecorded ==
+    [number \in DOMAIN RecordedSteps |->
+        LET At(place) == RecordedSteps[number][place[1]][place[2]]
+        IN  [nth \in DOMAIN RecordedOrder[number] |-> At(RecordedOrder[number][nth])]]
+RecordedOf(number, action) == LET Is(step) == step.action = action IN SelectSeq(AllRecorded[number], Is)
+
 (* A step has no field for what there is nothing to tell of. *)
 FieldOf(step, field, nothing) == IF field \in DOMAIN step THEN step[field] ELSE nothing
 
