@@ -83,6 +83,7 @@ def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
     yield f"RecordedFamilies == {show(frozenset(families))}"
     yield f"RecordedRequired == {show(normal([case.required for case in cases]))}"
     yield f"RecordedOrder == {show(normal([list(_order(case)) for case in cases]))}"
+    yield f"RecordedPlaces == {show(normal([_places_of_actions(case) for case in cases]))}"
     yield "RecordedSteps == <<"
     for number, case in enumerate(cases):
         yield f"{', ' if number else ''}<<"
@@ -99,6 +100,14 @@ def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
 def _order(case: Case) -> Iterator[tuple[int, int]]:
     """Give chain and place of each step, in the order of their beginnings."""
     return iter(sorted(_places(case), key=lambda at: case.chains[at[0] - 1][at[1] - 1].begin))
+
+
+def _places_of_actions(case: Case) -> dict[str, list[tuple[int, int]]]:
+    """Give chain and place of each step by its action; TLC would look for them again and again."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for chain, place in _order(case):
+        found.setdefault(case.chains[chain - 1][place - 1].seen.action, []).append((chain, place))
+    return found
 
 
 def _places(case: Case) -> Iterator[tuple[int, int]]:

@@ -4,21 +4,27 @@
 (* in flight falls asleep, or wakes up.                                        *)
 EXTENDS MCDrainBeforeSleep, Recording
 
-RECURSIVE ToldFrom(_, _, _, _)
-ToldFrom(steps, nth, flying, sleeps) ==
-    IF nth > Len(steps) THEN <<>>
-    ELSE LET step == steps[nth]
-         IN  CASE step.action = "WorkerHandOver" -> <<step.output>> \o ToldFrom(steps, nth + 1, flying + 1, sleeps)
-               [] step.action = "WorkerSettle" -> ToldFrom(steps, nth + 1, flying - 1, sleeps)
-               [] step.action = "WorkerDrain" ->
-                    <<IF sleeps THEN "wake" ELSE "sleep">>
-                    \o ToldFrom(steps, nth + 1, flying, sleeps = (flying # 0))
-               [] OTHER -> ToldFrom(steps, nth + 1, flying, sleeps)
-ToldInAll == [number \in DOMAIN RecordedSteps |-> ToldFrom(AllRecorded[number], 1, 0, FALSE)]
-OutputsRecorded ==
-    UNION {{ToldInAll[number][i] : i \in DOMAIN ToldInAll[number]} : number \in DOMAIN ToldInAll} \ {"sleep", "wake"}
-RECURSIVE InARow(_)
-InARow(set) == IF set = {} THEN <<>> ELSE LET one == CHOOSE x \in set : TRUE IN <<one>> \o InARow(set \ {one})
+(* How often an action had come, before a step began. *)
+Before(number, action, step) ==
+    Cardinality({nth \in DOMAIN RecordedOf(number, action) : RecordedOf(number, action)[nth].end < step.begin})
+FoundNothing(number, drain) == Before(number, "WorkerHandOver", drain) = Before(number, "WorkerSettle", drain)
+Sleeps(number, drain) ==
+    LET drains == RecordedOf(number, "WorkerDrain")
+        earlier == {nth \in DOMAIN drains : drains[nth].end < drain.begin /\ FoundNothing(number, drains[nth])}
+    IN  Cardinality(earlier) % 2 = 1
+ToldBy(number, step) ==
+    IF step.action = "WorkerHandOver" THEN step.output ELSE IF Sleeps(number, step) THEN "wake" ELSE "sleep"
+ToldIn(number) ==
+    LET IsOfMain(step) == step.action \in {"WorkerHandOver", "WorkerDrain"}
+        steps == SelectSeq(AllRecorded[number], IsOfMain)
+    IN  [nth \in DOMAIN steps |-> ToldBy(number, steps[nth])]
+(* TLC would evaluate it at each use: it is remembered instead, beside what Recording remembers. *)
+Programs == AllAccepted + 1
+ASSUME TLCSet(Programs, TLCEval([number \in DOMAIN RecordedSteps |-> TLCEval(ToldIn(number))]))
+ToldInAll == TLCGet(Programs)
+
+OutputsIn(steps) == {steps[nth].output : nth \in DOMAIN steps}
+OutputsRecorded == UNION {OutputsIn(RecordedOf(number, "WorkerHandOver")) : number \in DOMAIN RecordedSteps}
 InOneProgram == InARow(OutputsRecorded)
 (* TLC evaluates a definition once, and what a cfg puts in the place of a constant at each use. *)
 ProgramOfAll == InOneProgram

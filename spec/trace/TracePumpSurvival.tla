@@ -3,8 +3,6 @@
 (* once the worker has nothing more to say, be it dead, or told to stop.       *)
 EXTENDS MCPumpSurvival, Recording
 
-RECURSIVE InARow(_)
-InARow(set) == IF set = {} THEN <<>> ELSE LET one == CHOOSE x \in set : TRUE IN <<one>> \o InARow(set \ {one})
 OrderRecorded == InARow(Outputs)
 (* TLC evaluates a definition once, and what a cfg puts in the place of a constant at each use. *)
 OrderOfRecording == OrderRecorded

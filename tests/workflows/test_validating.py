@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -158,9 +159,11 @@ def test_a_search_that_takes_too_long_is_inconclusive(tmp_path: Path) -> None:
     assert "TLC was stopped after 0.05 s" in session.reason
 
 
-@pytest.mark.soak
-def test_ten_thousand_steps_of_four_processes_are_searched_in_one_go(tmp_path: Path) -> None:
-    """An engine and three workers; within a minute of search, of which a quiet machine needs ten seconds."""
+@pytest.mark.parametrize("requests", [pytest.param(5000, marks=pytest.mark.soak), 200])
+def test_ten_thousand_steps_of_four_processes_are_searched_in_one_go(
+    requests: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An engine and three workers; within a minute of computing, of which the search needs a quarter; or fewer."""
     program = tmp_path / "program.py"
     program.write_text(
         "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -170,11 +173,22 @@ def test_ten_thousand_steps_of_four_processes_are_searched_in_one_go(tmp_path: P
         "from omni_ipc.serving.requests import Request\n"
         "pipeline = PipelineSpec('omni_ipc.pipelines.synthetic:Synthetic', {'nbytes': 1000})\n"
         "with Engine(EngineConfig(max_batch=4, workers=3), pipeline) as engine, ThreadPoolExecutor(12) as clients:\n"
-        "    list(clients.map(lambda number: engine.generate(Request(str(number))), range(5000)))\n"
+        "    list(clients.map(lambda number: engine.generate(Request(str(number))), range(int(sys.argv[2]))))\n"
     )
-    recorded = record([sys.executable, str(program), str(ROOT)], tmp_path / "log")
+    recorded = record([sys.executable, str(program), str(ROOT), str(requests)], tmp_path / "log")
     assert (recorded.exit_code, len(recorded.files)) == (0, 4)
-    validated = validate_recordings([tmp_path / "log"], spec="SplitMap", budget_s=60)
+    before_s = _computed_s()
+    validated = validate_recordings([tmp_path / "log"], spec="SplitMap", budget_s=600)  # of a machine with other work
+    took_s = _computed_s() - before_s
     (session,) = validated.sessions
+    with capsys.disabled():
+        print(f"\n{session.steps:,} steps of {len(session.processes)} processes: {took_s:.1f} s of computing")
     assert (session.answer, validated.verdict) == (Answer.ACCEPTED, Verdict.HOLDS)
-    assert session.steps > 9_000
+    assert session.steps > 1.5 * requests
+    assert took_s < 60
+
+
+def _computed_s() -> float:
+    """Tell how long this process and its children that have ended have computed, in seconds."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
