@@ -610,7 +610,7 @@ StreamEnd(number) ==
                  [] stream[number] = "End" /\ refusing # None -> refusing
                  [] OTHER -> "aborted"
     IN  /\ \/ stream[number] = "End"
-           \/ number \in Impatient /\ stream[number] \in {"computing", "asking", "Deliver"}
+           \/ number \in Impatient /\ stream[number] \in {"computing", "Wait", "asking", "Deliver"}
         /\ stream' = [stream EXCEPT ![number] = "ended"]
         /\ End({number}, why, {})
         /\ UNCHANGED <<submitted, closed, aborting, callers, ids, asked, refusing, worker, links, pump, shutdown, ghosts>>

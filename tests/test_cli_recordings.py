@@ -39,6 +39,21 @@ def test_validate_tells_people_why_and_machines_all_of_it(tmp_path: Path) -> Non
     assert "under-covered: never NeverLateInv" in good.stdout
 
 
+def test_record_names_the_specs_that_speak_of_what_it_took_down(tmp_path: Path) -> None:
+    """Each as the command that comes next; of what speaks of nothing, none."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from omni_ipc.seam.native import NativeRuntime\n"
+        "rt = NativeRuntime()\n"
+        "with rt.region('Worker.Announce', output='1'):\n    pass\n"
+    )
+    recorded = omni_ipc("record", "--to", str(tmp_path / "log"), "--", sys.executable, str(program))
+    assert recorded.returncode == 0
+    hints = [line for line in recorded.stdout.splitlines() if line.startswith("omni-ipc validate")]
+    assert f"omni-ipc validate {tmp_path / 'log'} --spec FutureOrphan" in hints
+    assert not any(hint.endswith(("StaleReply", "DualWriterRing")) for hint in hints)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -23,6 +23,7 @@ def record(
     """Run a command, and take down every step of the Python processes that come of it."""
     with answered():  # once the command runs, Ctrl-C is its business
         from omni_ipc.workflows.recording import record as run
+        from omni_ipc.workflows.validating import fitting_specs
 
         out = Output(json)
         require_folder(to)
@@ -36,6 +37,6 @@ def record(
         f"{counted(len(recorded.files), 'file')}, one for each process, {recorded.nbytes:,} bytes: {recorded.folder}",
         f"the command ended with exit code {recorded.exit_code}",
         "",
-        f"omni-ipc validate {recorded.folder} --spec SplitMap",
+        *(f"omni-ipc validate {recorded.folder} --spec {spec}" for spec in fitting_specs([Path(recorded.folder)])),
     )
     return out.write("record", 1 if recorded.exit_code else 0, recorded)

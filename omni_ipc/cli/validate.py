@@ -25,7 +25,7 @@ def validate(
     recordings: Annotated[
         list[Path], typer.Argument(metavar="LOGS...", help="What `omni-ipc record` wrote: folders, or files.")
     ],
-    spec: Annotated[str, typer.Option(help="The model to hold them against: SplitMap.")],
+    spec: Annotated[str, typer.Option(help="The model to hold them against, as `record` names them.")],
     whole: Annotated[
         bool, typer.Option("--whole", help="Ask for every action and every interesting state of the model.")
     ] = False,

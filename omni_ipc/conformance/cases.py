@@ -42,6 +42,12 @@ class Case(msgspec.Struct, frozen=True):
     required: tuple[int, ...]
     slots: dict[str, str]
 
+    def first_left(self, at: Sequence[int]) -> tuple[int, Seen]:
+        """Give the first step that was not taken when so many of each chain were, and its place among all."""
+        left = [chain[taken].seen for chain, taken in zip(self.chains, at, strict=True) if taken < len(chain)]
+        first = min(left, key=lambda seen: seen.step.begin_ns)
+        return self.steps.index(first) + 1, first
+
     def named(self, value: Field, lens: Lens) -> Field:
         """Give an id as the search has it."""
         if not lens.families:
@@ -141,8 +147,12 @@ def _after(shapes: Sequence[tuple[str, Shape]], begin: int, ids: int) -> int:
 
 
 def _group(view: View, shapes: dict[str, Shape], lens: Lens, pool: Pool) -> Case:
-    steps = [seen for seen in view.steps if any(lens.family(value) in shapes for value in seen.params.values())]
+    steps = [seen for seen in view.steps if not seen.params or _is_of(seen, shapes, lens)]
     return _case(view, steps, pool.slots(list(shapes.items())))
+
+
+def _is_of(seen: Seen, shapes: dict[str, Shape], lens: Lens) -> bool:
+    return any(lens.family(value) in shapes for value in seen.params.values())
 
 
 def _case(view: View, steps: Sequence[Seen], slots: dict[str, str]) -> Case:

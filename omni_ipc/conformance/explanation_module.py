@@ -40,6 +40,7 @@ def explanation_module(
             "VARIABLE repair__",
             f"Farthest__ == {show(tuple(at))}",
             "Here__ == progress = Farthest__ /\\ repair__ = <<>>",
+            *_settled(lens),
             f"Near__ == repair__ = <<>> /\\ SumOf(progress) + {NEAR} >= SumOf(Farthest__)",
             *_guards(spec, actions),
             *_next(spec, lens),
@@ -58,6 +59,12 @@ def explanation_module(
     )
 
 
+def _settled(lens: Lens) -> Iterator[str]:
+    """What happens unseen has happened where the search stopped."""
+    if lens.unseen:
+        yield "    /\\ \\A chain \\in DOMAIN progress : MayBeNext(chain) => ~ENABLED TakeUnseen(NextRecorded(chain))"
+
+
 def _next(spec: Spec, lens: Lens) -> Iterator[str]:
     shown = ", ".join(f"{variable}'" for fields in lens.observes.values() for variable in fields.values())
     yield "Place__(chain) == <<chain, progress[chain] + 1>>"
@@ -67,6 +74,8 @@ def _next(spec: Spec, lens: Lens) -> Iterator[str]:
     yield "    \\/ \\E chain \\in DOMAIN progress : HasMore(chain) /\\ WindowAllows(chain)"
     yield '        /\\ (\\A cause \\in FieldOf(NextRecorded(chain), "after", {}) : HasCome__(cause))'
     yield "        /\\ TakeRecorded(NextRecorded(chain)) /\\ ShowsRecorded(NextRecorded(chain)) /\\ AdvanceChain(chain)"
+    yield "    \\/ \\E chain \\in DOMAIN progress : MayBeNext(chain)"
+    yield "        /\\ TakeUnseen(NextRecorded(chain)) /\\ UNCHANGED <<progress, recording>>"
     yield "    \\/ \\E chain \\in DOMAIN progress : HasMore(chain) /\\ CameEarly__(Place__(chain))"
     yield "        /\\ AdvanceChain(chain) /\\ UNCHANGED vars"
     yield "Repair__ =="

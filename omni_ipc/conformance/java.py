@@ -22,7 +22,7 @@ from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import EnvironmentMissing
 
 # Most of a run is starting up, so the quick compiler is enough.
-_OPTIONS = ("-Xmx1g", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xlog:disable")
+_OPTIONS = ("-Xmx1g", "-Xss64m", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xlog:disable")
 _NO_PROGRAM = "Could not find or load main class"  # says Java of a jar that is none, or another
 # All is well, or what TLC was to find: an assumption, a stuck state, a violation of safety or of liveness.
 _ANSWERS = frozenset({0, 10, 11, 12, 13})

@@ -12,6 +12,8 @@ why. A family of ids (the outputs of one batch)
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -39,16 +41,19 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             empty one says that the recording does not tell.
         values: of parameters, where the model has other names: "worker.main" is "main".
         tasks: action -> the only task that the model knows to take it; where another one does, its ids leave.
+        unseen: action -> what the model does right before it, of which no recording tells; may speak of the ``step``.
         raises: actions that the model takes even where they raise.
         taken: action -> how the trace module takes a ``step`` of it.
-        after: action -> another one: where that has not come before, it is not the model's, and its ids leave.
+        after: action -> another one: where that has not come before of the same ids, it is not the model's, and they
+            leave.
         killed: a prefix of regions, and the action that is the death of a process that has such.
         alone: a prefix of regions; where several processes have such, a session is left out.
         longest: how many steps are looked at, if ids are no families.
+        together: whether several sessions may be looked at in one search, if ids are no families.
         causes: effect -> its cause: of the same parameters, the cause came first.
         until: a step that takes hold of something -> the one that lets go: who leaves in between has not taken hold.
         beyond: regions of what the model does not speak of; a family that meets one is left out.
-        defined: constant of the model -> what the trace module defines for it.
+        defined: constant or definition of the model -> what the trace module defines for it.
         assigned: constant of the model -> its value, as in a cfg.
         told: constant of the model -> object and field that tell its value.
         whole: the constant that has the name of each family, even if no step bears it.
@@ -61,12 +66,14 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fields: dict[str, dict[str, str]] = {}
     values: dict[str, str] = {}
     tasks: dict[str, str] = {}
+    unseen: dict[str, str] = {}
     raises: tuple[str, ...] = ()
     taken: dict[str, str] = {}
     after: dict[str, str] = {}
     killed: tuple[str, str] = ("", "")
     alone: str = ""
     longest: int = 0
+    together: bool = False
     causes: dict[str, str] = {}
     until: dict[str, str] = {}
     beyond: tuple[str, ...] = ()
@@ -81,6 +88,10 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for (name, field), change in step.changes.items():
             if (variable := self.observes.get(name, {}).get(field)) is not None:
                 yield variable, change
+
+    def takes_unseen(self, action: str) -> bool:
+        """Tell whether the model may take an action of which no recording tells."""
+        return any(re.search(rf"\b{action}\b", taken) for taken in self.unseen.values())
 
     def family(self, value: Field) -> str:
         """Name the family of an id."""
@@ -168,17 +179,25 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
         if lens.longest and len(steps) == lens.longest:
             leaving.setdefault("", f"its {lens.longest:,}th step")
         seen = _seen(step, vocabulary, spec, lens)
-        if seen is not None and (before := lens.after.get(seen.action)) and before not in {s.action for s in steps}:
+        if seen is not None and (before := lens.after.get(seen.action)) and not _came(before, seen, steps, lens):
             leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} without {before}")
         if seen is not None and not _families(seen, lens) & (beyond.keys() | leaving.keys()):
             steps.append(seen)
     held = set(_held(steps, lens))
     kept = tuple(seen for seen in steps if not (id(seen) in held and leaving.keys() & _families(seen, lens)))
+    if lens.families and not any(seen.params for seen in kept):
+        kept = ()  # steps of no id say nothing by themselves
     return View(session, kept, spec.actions, beyond, {each: why for each, why in leaving.items() if each not in beyond})
 
 
 def _families(seen: Seen, lens: Lens) -> set[str]:
     return {*map(lens.family, seen.params.values())} if lens.families else {""}
+
+
+def _came(before: str, seen: Seen, steps: Iterable[Seen], lens: Lens) -> bool:
+    """Tell whether an action has come before, of the ids that a step speaks of."""
+    ids = _families(seen, lens)
+    return any(each.action == before and ids & _families(each, lens) for each in steps)
 
 
 def _deaths(session: Session, lens: Lens) -> Iterator[Step]:
@@ -193,18 +212,20 @@ def _deaths(session: Session, lens: Lens) -> Iterator[Step]:
 
 def _held(steps: Iterable[Seen], lens: Lens) -> Iterator[int]:
     """Give, by identity, the steps that took hold of something and did not let go."""
-    holding: dict[tuple[str, tuple[Field, ...]], Seen] = {}
+    holding: dict[tuple[str, tuple[Field, ...]], list[Seen]] = defaultdict(list)
     for seen in steps:
         if seen.action in lens.until:
-            holding[lens.until[seen.action], tuple(seen.params.values())] = seen
+            holding[lens.until[seen.action], tuple(seen.params.values())].append(seen)
         holding.pop((seen.action, tuple(seen.params.values())), None)
-    return map(id, holding.values())
+    return (id(seen) for held in holding.values() for seen in held)
 
 
 def _seen(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Seen | None:
     """Give the action that a step is; inside of another action it is a part of that one."""
     action = vocabulary.get(step.action)
     if action is None or any(outer in vocabulary for outer in step.inside_of):
+        return None
+    if not spec.actions[action] and _is_anothers(step, action, lens):
         return None
     names = [name for name in spec.actions[action] if lens.fields.get(action, {}).get(name) != ""]
     return Seen(action, {name: _param(step, action, name, lens) for name in names}, step)
@@ -232,14 +253,20 @@ def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) 
     action = vocabulary.get(step.action)
     if any(outer in vocabulary for outer in step.inside_of):
         return
-    if action is not None and (_is_refused(step, action, lens) or lens.tasks.get(action, step.task) != step.task):
+    if action is not None and (_is_refused(step, action, lens) or _is_anothers(step, action, lens)):
         seen = _seen(step, vocabulary, spec, lens)
         yield from _families(seen, lens) if seen is not None else ()
-    if action is None and any(name in lens.observes for name in step.looked):
+    is_unknown = action is None or _is_anothers(step, action, lens)
+    if is_unknown and any(name in lens.observes for name in step.looked):
         parameters = {name for each in spec.actions.values() for name in each}
         yield from (lens.family(value) for name, value in step.fields.items() if name in parameters)
         for _, change in lens.observed(step):
             yield from map(lens.family, (*change.came, *change.gone))
+
+
+def _is_anothers(step: Step, action: str, lens: Lens) -> bool:
+    """Tell whether a task took a step that the model knows another one to take."""
+    return lens.tasks.get(action, step.task) != step.task
 
 
 def _is_refused(step: Step, action: str, lens: Lens) -> bool:

@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from omni_ipc.conformance.cases import Case, Pool, make_cases
+from omni_ipc.conformance.cases import Pool, make_cases
 from omni_ipc.conformance.chains import Ranked
 from omni_ipc.conformance.explanation_module import EXPLANATION, explanation_module, guards_of
 from omni_ipc.conformance.lens import Seen
 from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.syntax import Definition, read_definitions
 from omni_ipc.conformance.tlc import module_text
-from omni_ipc.conformance.trace_module import MODULE, design_of, module_files
-from omni_ipc.conformance.validate import Bench, run_tlc
+from omni_ipc.conformance.trace_module import design_of, module_files
+from omni_ipc.conformance.validate import Bench, Found, run_tlc
 from omni_ipc.conformance.values import parse_printed
 from omni_ipc.errors import Inconclusive
 from omni_ipc.recordings import Change
@@ -80,14 +80,14 @@ class Explainer:
         self._bench = bench
         self._definitions: Mapping[str, Definition] = {}
 
-    def explain(self, case: Case) -> Rejection:
+    def explain(self, found: Found) -> Rejection:
         """Follow a rejected recording once more, and tell where it comes to a stop.
 
         Raises:
             Inconclusive: the module of the model cannot be read.
         """
         self._definitions = self._definitions or self._read()
-        return _Rejected(case, self._bench, self._definitions).rejection()
+        return _Rejected(found, self._bench, self._definitions).rejection()
 
     def _read(self) -> Mapping[str, Definition]:
         bench = self._bench
@@ -102,26 +102,28 @@ class Explainer:
 
 
 class _Rejected:
-    def __init__(self, case: Case, bench: Bench, definitions: Mapping[str, Definition]) -> None:
+    def __init__(self, found: Found, bench: Bench, definitions: Mapping[str, Definition]) -> None:
         pool = Pool()
-        view = msgspec.structs.replace(case.view, steps=case.steps)
-        (self._case,) = make_cases(view, bench.lens, pool, whole=True)
+        view = msgspec.structs.replace(found.case.view, steps=found.case.steps)
+        (self._case,) = make_cases(view, bench.lens, pool, whole=True)  # the same chains, alone
+        self._at = found.at
         self._bench = bench
         self._files = module_files(bench.spec, bench.lens, bench.probes, [self._case], pool)
         self._definitions = definitions
-        self._at = self._farthest()
 
     def rejection(self) -> Rejection:
-        variables = sorted({v for conjunct in self._definitions["Init"].conjuncts for v in conjunct.variables})
+        of_model = {v for conjunct in self._definitions["Init"].conjuncts for v in conjunct.variables}
+        shown = {variable for fields in self._bench.lens.observes.values() for variable in fields.values()}
+        variables = sorted(of_model | shown)
         said = self._ask(variables)
-        first = min(self._upcoming().values(), key=lambda ranked: ranked.seen.step.begin_ns).seen
+        index, first = self._case.first_left(self._at)
         _, values = next(_said(said, "state"), (None, None))
         if values is None:
             raise Inconclusive(f"The reason cannot be told: {parse_output(said).message}")
         state = dict(zip(variables, self._original(values), strict=True))
         repair, missing = self._repair([one for _, one in _said(said, "repair")])
         return Rejection(
-            index=self._case.steps.index(first) + 1,
+            index=index,
             step=self._tell(first),
             followed=tuple(self._followed()),
             refused=tuple(self._refused(said, state)),
@@ -131,20 +133,11 @@ class _Rejected:
             missing=missing,
         )
 
-    def _farthest(self) -> tuple[int, ...]:
-        """Ask the search how many steps of each chain it took where it took most."""
-        quiet = self._files["Model.cfg"]
-        ended = run_tlc(MODULE, self._files | {"Model.cfg": f"{quiet}INVARIANT ProgressTold\n"}, self._bench)
-        at: tuple[int, ...] = (0,) * len(self._case.chains)
-        for _, _, counts in _said(ended.output, "reached"):
-            at = tuple(counts)
-        return at
-
     def _ask(self, variables: Sequence[str]) -> str:
         bench = self._bench
         text = explanation_module(bench.spec, bench.lens, self._case, self._at, variables, self._definitions)
         loud = self._files["Model.cfg"].replace("SPECIFICATION ValidationSpec", "SPECIFICATION ExplanationSpec__")
-        loud = loud.replace("INVARIANT AcceptanceTold", "INVARIANT Told__")
+        loud = loud.replace("INVARIANTS AcceptanceTold ProgressTold", "INVARIANT Told__")
         files = self._files | {f"{EXPLANATION}.tla": text, "Model.cfg": loud}
         return run_tlc(EXPLANATION, files, bench).output
 

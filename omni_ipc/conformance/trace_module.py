@@ -58,13 +58,22 @@ def _validation(spec: Spec, lens: Lens, probes: Sequence[str]) -> Iterator[str]:
     for probe in probes:
         yield f'    \\cup (IF {probe} THEN {{}} ELSE {{"{probe}"}})'
     yield "ValidationInit == Init /\\ RecordingBegins"
+    yield from _unseen(lens)
     yield "ValidationNext == \\E chain \\in DOMAIN progress : "
     yield "    /\\ MayBeNext(chain)"
-    yield "    /\\ LET step == NextRecorded(chain) IN TakeRecorded(step) /\\ ShowsRecorded(step)"
-    yield "    /\\ AdvanceChain(chain)"
+    yield "    /\\ LET step == NextRecorded(chain) IN"
+    yield "        \\/ TakeRecorded(step) /\\ ShowsRecorded(step) /\\ AdvanceChain(chain)"
+    yield "        \\/ TakeUnseen(step) /\\ UNCHANGED <<progress, recording>>"
     yield "    /\\ probed' = probed \\cup ProbesReached'"
     yield "ValidationSpec == ValidationInit /\\ [][ValidationNext]_<<vars, progress, probed, recording>>"
     yield "===="
+
+
+def _unseen(lens: Lens) -> Iterator[str]:
+    """What the model does right before a step, unseen."""
+    cases = [f'step.action = "{action}" -> {taken}' for action, taken in lens.unseen.items()]
+    yield f"TakeUnseen(step) == {' [] '.join(['CASE ' * (not at) + case for at, case in enumerate(cases)])} "
+    yield "    [] OTHER -> FALSE" if cases else "    FALSE"
 
 
 def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
@@ -74,6 +83,7 @@ def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
     yield f"RecordedFamilies == {show(frozenset(families))}"
     yield f"RecordedRequired == {show(normal([case.required for case in cases]))}"
     yield f"RecordedOrder == {show(normal([list(_order(case)) for case in cases]))}"
+    yield f"RecordedPlaces == {show(normal([_places_of_actions(case) for case in cases]))}"
     yield "RecordedSteps == <<"
     for number, case in enumerate(cases):
         yield f"{', ' if number else ''}<<"
@@ -90,6 +100,14 @@ def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
 def _order(case: Case) -> Iterator[tuple[int, int]]:
     """Give chain and place of each step, in the order of their beginnings."""
     return iter(sorted(_places(case), key=lambda at: case.chains[at[0] - 1][at[1] - 1].begin))
+
+
+def _places_of_actions(case: Case) -> dict[str, list[tuple[int, int]]]:
+    """Give chain and place of each step by its action; TLC would look for them again and again."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for chain, place in _order(case):
+        found.setdefault(case.chains[chain - 1][place - 1].seen.action, []).append((chain, place))
+    return found
 
 
 def _places(case: Case) -> Iterator[tuple[int, int]]:
@@ -152,4 +170,4 @@ def _configuration(spec: Spec, lens: Lens, cases: Sequence[Case], pool: Pool) ->
     for name, definition in lens.defined.items():
         yield f"    {name} <- {definition}"
     yield "SPECIFICATION ValidationSpec"
-    yield "INVARIANT AcceptanceTold"
+    yield "INVARIANTS AcceptanceTold ProgressTold"

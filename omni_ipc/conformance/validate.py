@@ -45,12 +45,14 @@ class Found(msgspec.Struct, frozen=True):
 
     Args:
         probes: the interesting states that it came through, by the invariants that deny them.
+        at: how many steps of each chain were taken where most were.
         reason: why it is inconclusive.
     """
 
     case: Case
     answer: Answer
     probes: frozenset[str] = frozenset()
+    at: tuple[int, ...] = ()
     reason: str = ""
 
 
@@ -83,7 +85,7 @@ def validate(views: Sequence[View], bench: Bench) -> list[Found]:
         UsageError: a module is broken.
         EnvironmentMissing: Java cannot be started.
     """
-    if bench.lens.families:
+    if bench.lens.families or bench.lens.together:
         pool = Pool()
         cases = [case for view in views for case in make_cases(view, bench.lens, pool)]
         return [found for some in _batched(cases) for found in search(some, pool, bench)]
@@ -94,6 +96,7 @@ def search(cases: Sequence[Case], pool: Pool, bench: Bench) -> list[Found]:
     """Look for an order of each case in one run of TLC."""
     ended = run_tlc(MODULE, module_files(bench.spec, bench.lens, bench.probes, cases, pool), bench)
     accepted = {number: probes for _, number, probes in parse_printed(ended.output, "accepted")}
+    reached = {number: cast("tuple[int, ...]", at) for _, number, at in parse_printed(ended.output, "reached")}
     result = parse_output(ended.output)
     over = result.kind is Kind.SUCCESS
     reason = "" if over else _why(result.message, ended.timed_out, bench)
@@ -102,6 +105,7 @@ def search(cases: Sequence[Case], pool: Pool, bench: Bench) -> list[Found]:
             case=case,
             answer=_answer(number in accepted, over),
             probes=frozenset(map(str, cast("frozenset[Value]", accepted.get(number, frozenset())))),
+            at=reached.get(number, (0,) * len(case.chains)),
             reason="" if number in accepted else reason,
         )
         for number, case in enumerate(cases, start=1)

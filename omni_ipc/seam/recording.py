@@ -11,7 +11,7 @@ so the steps under one lock are known in their order, whatever else runs at the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -21,9 +21,36 @@ from omni_ipc.records import Field
 from omni_ipc.seam import api
 from omni_ipc.seam.log import Log
 from omni_ipc.seam.native import NativeRuntime
-from omni_ipc.seam.words import NativeWords, native_words
+from omni_ipc.seam.words import NativeWords
 
-_HEARD = ("region", "watch", "words")
+
+def _heard(log_of: Callable[[Any], Log], native: Mapping[str, Any]) -> Mapping[str, Callable[..., Any]]:
+    """Give what a runtime is asked for by code whose steps are taken down, by the names of its methods.
+
+    Args:
+        log_of: a runtime -> where its steps are taken down.
+        native: the same methods, which take nothing down.
+    """
+
+    def region(
+        rt: NativeRuntime, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
+    ) -> AbstractContextManager[Any, bool | None]:
+        return log_of(rt).region(rt, action, native["region"](rt, action, lock), lock, fields)
+
+    def watch(rt: NativeRuntime, target: object, guard: api.Lock | api.Condition | None, name: str) -> None:
+        log_of(rt).watch(rt, target, guard, name)
+
+    def words(rt: NativeRuntime, buffer: memoryview) -> NativeWords:
+        log_of(rt).share(rt, buffer)
+        viewed: NativeWords = native["words"](rt, buffer)
+        return viewed
+
+    return {"region": region, "watch": watch, "words": words}
+
+
+def _install(runtime: type[NativeRuntime], methods: Mapping[str, Callable[..., Any]]) -> None:
+    for name, method in methods.items():
+        setattr(runtime, name, method)
 
 
 class RecordingRuntime(NativeRuntime):
@@ -51,18 +78,8 @@ class RecordingRuntime(NativeRuntime):
         """Say that nothing was left unsaid, and take down nothing more."""
         self._log.close()
 
-    def region(
-        self, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
-    ) -> AbstractContextManager[Any, bool | None]:
-        return self._log.region(self, action, super().region(action, lock), lock, fields)
 
-    def watch(self, target: object, guard: api.Lock | api.Condition | None, name: str) -> None:
-        """Take down how the object changes, from now on."""
-        self._log.watch(self, target, guard, name)
-
-    def words(self, buffer: memoryview) -> NativeWords:
-        self._log.share(self, buffer)
-        return super().words(buffer)
+_install(RecordingRuntime, _heard(lambda rt: rt._log, vars(NativeRuntime)))  # a view: what it inherits at each call
 
 
 @contextlib.contextmanager
@@ -72,28 +89,14 @@ def recorded(folder: Path) -> Iterator[None]:
     Raises:
         UsageError: nothing can be written there.
     """
-    native = {name: vars(NativeRuntime)[name] for name in _HEARD}
     log = Log(folder)
-
-    def region(
-        rt: NativeRuntime, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
-    ) -> AbstractContextManager[Any, bool | None]:
-        return log.region(rt, action, native["region"](rt, action, lock), lock, fields)
-
-    def watch(rt: NativeRuntime, target: object, guard: api.Lock | api.Condition | None, name: str) -> None:
-        log.watch(rt, target, guard, name)
-
-    def words(rt: NativeRuntime, buffer: memoryview) -> NativeWords:
-        log.share(rt, buffer)
-        return native_words(buffer)
-
-    for name, method in {"region": region, "watch": watch, "words": words}.items():
-        setattr(NativeRuntime, name, method)
+    native = dict(vars(NativeRuntime))
+    heard = _heard(lambda _: log, native)
+    _install(NativeRuntime, heard)
     try:
         yield
     finally:
-        for name, method in native.items():
-            setattr(NativeRuntime, name, method)
+        _install(NativeRuntime, {name: native[name] for name in heard})
         log.close()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.lens import View, find_lens, look
+from omni_ipc.conformance.lens import View, find_lens, load_lenses, look
 from omni_ipc.conformance.manifest import load as load_manifest
 from omni_ipc.conformance.recording import Session
 from omni_ipc.conformance.recording import load as load_recordings
@@ -139,6 +139,18 @@ def validate_recordings(
     return Validated(spec, sessions, coverage, not (whole and coverage.gaps), time.monotonic() - start)
 
 
+def fitting_specs(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Name the specs that speak of recordings; of what cannot be read, or is of another program, none does."""
+    manifest = load_manifest()
+    lenses = load_lenses(manifest)
+    try:
+        sessions = load_recordings(paths)
+        speaking = {n for n in lenses for session in sessions if look(session, *find_lens(n, manifest)).steps}
+    except (Inconclusive, UsageError):  # validate says what is wrong with it
+        return ()
+    return tuple(name for name in manifest.specs if name in speaking)
+
+
 def _judge(
     view: View, found: Sequence[Found], bench: Bench, explainer: Explainer, progress: Progress
 ) -> ValidatedSession:
@@ -153,7 +165,7 @@ def _judge(
         reason = _confusion(view, bench) or "the model speaks of none of its steps."
     if rejected is not None:
         progress("looking for the reason")
-        rejection = explainer.explain(rejected.case)
+        rejection = explainer.explain(rejected)
         answer, reason = Answer.REJECTED, f"step {rejection.index} of it, {rejection.step}, is none of the model's."
         if rejection.missing and (cut := _cut_short(view.session)):
             answer, reason = Answer.INCONCLUSIVE, f"{cut}, and {reason} {rejection.repair}"
@@ -195,7 +207,7 @@ def _coverage(bench: Bench, views: Sequence[View], sessions: Sequence[ValidatedS
     taken = Counter(seen.action for view in accepted for seen in view.steps)
     reached = {probe for session in sessions if session.answer is Answer.ACCEPTED for probe in session.probes}
     return Coverage(
-        actions={action: taken[action] for action in bench.spec.actions},
+        actions={a: taken[a] for a in bench.spec.actions if taken[a] or not bench.lens.takes_unseen(a)},
         reached=tuple(probe for probe in bench.probes if probe in reached),
         missed=tuple(probe for probe in bench.probes if probe not in reached),
     )

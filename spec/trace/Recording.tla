@@ -27,6 +27,19 @@ NextRecorded(chain) == RecordedChains[chain][progress[chain] + 1]
 (* A step has no field for what there is nothing to tell of. *)
 FieldOf(step, field, nothing) == IF field \in DOMAIN step THEN step[field] ELSE nothing
 
+(* The members of a set as a sequence, in some order. *)
+RECURSIVE InARow(_)
+InARow(set) == IF set = {} THEN <<>> ELSE LET one == CHOOSE x \in set : TRUE IN <<one>> \o InARow(set \ {one})
+
+(* Of a recording all steps, or those of an action, in the order of their beginnings. *)
+AllRecorded ==
+    [number \in DOMAIN RecordedSteps |->
+        [nth \in DOMAIN RecordedOrder[number] |->
+            RecordedSteps[number][RecordedOrder[number][nth][1]][RecordedOrder[number][nth][2]]]]
+RecordedOf(number, action) ==
+    [nth \in DOMAIN FieldOf(RecordedPlaces[number], action, <<>>) |->
+        RecordedSteps[number][RecordedPlaces[number][action][nth][1]][RecordedPlaces[number][action][nth][2]]]
+
 (* No step that was not taken was over before this one began. *)
 WindowAllows(chain) ==
     \A other \in DOMAIN progress : HasMore(other) => NextRecorded(chain).begin <= NextRecorded(other).end

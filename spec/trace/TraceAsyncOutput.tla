@@ -3,20 +3,14 @@
 (* worker, and whatever they really did, up to a step that the model lacks.    *)
 EXTENDS MCAsyncOutput, Recording
 
-(* The recorded steps of an action, in the order of their beginnings. *)
-RecordedOf(action) ==
-    LET Is(place) == RecordedSteps[1][place[1]][place[2]].action = action
-        places == SelectSeq(RecordedOrder[1], Is)
-    IN  [number \in DOMAIN places |-> RecordedSteps[1][places[number][1]][places[number][2]]]
-
-Admitted == RecordedOf("EngineAdmit")
-MintedIds == [number \in DOMAIN RecordedOf("DispatcherMint") |-> ToString(number)]
+Admitted == RecordedOf(1, "EngineAdmit")
+MintedIds == [number \in DOMAIN RecordedOf(1, "DispatcherMint") |-> ToString(number)]
 RecordedNumbers == DOMAIN Admitted
 RecordedSubmitted == [number \in DOMAIN Admitted |-> Admitted[number].request]
 RecordedBatches == {MintedIds[number] : number \in DOMAIN MintedIds}
 RecordedParts == [id \in RecordedBatches |-> [place \in 1..MaxBatch |-> id \o "/" \o ToString(place)]]
 RecordedOutputs == RecordedBatches \cup {RecordedParts[id][place] : id \in RecordedBatches, place \in 1..MaxBatch}
-RecordedRpcs == DOMAIN RecordedOf("DispatcherCall")
+RecordedRpcs == DOMAIN RecordedOf(1, "DispatcherCall")
 
 (* TLC evaluates a definition once, and what a cfg puts in the place of a constant at each use. *)
 NumbersOfRecording == RecordedNumbers
@@ -37,14 +31,6 @@ AbortRecorded(step) ==
     IN  /\ stream' = Left(numbers)
         /\ End(numbers, "aborted", {})
         /\ UNCHANGED <<submitted, closed, aborting, callers, ids, asked, refusing, worker, links, pump, shutdown, ghosts>>
-
-(* A consumer may go away just before it would ask for its output, too: its model has it ask first. *)
-EndRecorded(number) ==
-    \/ StreamEnd(number)
-    \/ /\ stream[number] = "Wait"
-       /\ stream' = [stream EXCEPT ![number] = "ended"]
-       /\ End({number}, IF lost[number] # None THEN lost[number] ELSE "aborted", {})
-       /\ UNCHANGED <<submitted, closed, aborting, callers, ids, asked, refusing, worker, links, pump, shutdown, ghosts>>
 
 (* There is nothing that a step shows beside table and scheduler. *)
 Fits(step) == TRUE

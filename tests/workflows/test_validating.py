@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.lens import View, find_lens, look
 from omni_ipc.conformance.manifest import find_folder
-from omni_ipc.conformance.validate import Answer
+from omni_ipc.conformance.manifest import load as load_manifest
+from omni_ipc.conformance.recording import load
+from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.validate import Answer, Bench, validate
 from omni_ipc.errors import Inconclusive, UnknownName
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.recording import record
@@ -21,9 +27,10 @@ from tests.workflows.violations import LEFT, Recorded
 TRACE = find_folder() / "trace"
 EXPECTED = json.loads((TRACE / "bad" / "expected.json").read_text())
 SPECS = ("SplitMap", "FutureOrphan")
+IN_ONE_SEARCH = ("StaleReply", "DrainBeforeSleep", "PumpSurvival")
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", [*SPECS, *(pytest.param(spec, marks=pytest.mark.soak) for spec in IN_ONE_SEARCH)])
 def test_good_recordings_are_accepted_and_cover_the_whole_model(spec: str) -> None:
     """Explicitly, with all their steps; together they show each action and each interesting state."""
     validated = validate_recordings([TRACE / "ok"], spec=spec, whole=True)
@@ -33,14 +40,40 @@ def test_good_recordings_are_accepted_and_cover_the_whole_model(spec: str) -> No
     assert (validated.verdict, validated.coverage.gaps) == (Verdict.HOLDS, ())
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", IN_ONE_SEARCH)
+def test_good_and_bad_recordings_are_told_apart_in_one_search(spec: str) -> None:
+    """The good ones come through each interesting state; the bad ones stop at the step that is known."""
+    manifest = load_manifest()
+    of_spec, lens = find_lens(spec, manifest)
+    with Children() as children:
+        bench = Bench(spec, of_spec, lens, manifest, Toolchain.find(), children)
+        views = [look(session, of_spec, lens) for session in load([TRACE])]
+        found = validate([view for view in views if view.steps and _is_of(view, spec)], bench)
+    accepted = [each for each in found if each.answer is Answer.ACCEPTED]
+    assert {probe for each in accepted for probe in each.probes} == set(bench.probes) != set()
+    stopped = {_folder(each.case.view): each.case.first_left(each.at)[0] for each in found if each not in accepted}
+    assert {_folder(each.case.view) for each in accepted} >= {"engines", "late_answers", "sleeps", "leaves"}
+    assert stopped == {name: expected["index"] for name, expected in EXPECTED.items() if expected["spec"] == spec}
+
+
+def _folder(view: View) -> str:
+    return view.session.files[0].parent.name
+
+
+def _is_of(view: View, spec: str) -> bool:
+    """Tell whether a recording is a good one, or a bad one of this spec: other defects may show in it, too."""
+    expected = EXPECTED.get(_folder(view))
+    return expected is None or expected["spec"] == spec
+
+
+@pytest.mark.parametrize("spec", [*SPECS, *(pytest.param(spec, marks=pytest.mark.soak) for spec in IN_ONE_SEARCH)])
 def test_bad_recordings_are_rejected_at_the_step_that_is_known_and_with_its_repair(spec: str) -> None:
     """All in one search, each a session of its own; defects of real processes, and doctored ones."""
     names = [name for name, expected in EXPECTED.items() if expected["spec"] == spec]
     validated = validate_recordings([TRACE / "bad" / name for name in names], spec=spec)
     assert validated.verdict is Verdict.VIOLATED
     rejections = [session.rejection for session in validated.sessions if session.rejection]
-    assert len(rejections) == len(validated.sessions) == len(names) > 1
+    assert len(rejections) == len(validated.sessions) == len(names) > 0
     found = {(rejection.index, rejection.repair) for rejection in rejections}
     for name in names:
         index, repair = EXPECTED[name]["index"], EXPECTED[name]["repair"]
@@ -126,9 +159,11 @@ def test_a_search_that_takes_too_long_is_inconclusive(tmp_path: Path) -> None:
     assert "TLC was stopped after 0.05 s" in session.reason
 
 
-@pytest.mark.soak
-def test_ten_thousand_steps_of_four_processes_are_searched_in_one_go(tmp_path: Path) -> None:
-    """An engine and three workers; within a minute of search, of which a quiet machine needs ten seconds."""
+@pytest.mark.parametrize("requests", [pytest.param(5000, marks=pytest.mark.soak), 200])
+def test_ten_thousand_steps_of_four_processes_are_searched_in_one_go(
+    requests: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An engine and three workers; within a minute of computing, of which the search needs a quarter; or fewer."""
     program = tmp_path / "program.py"
     program.write_text(
         "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -138,11 +173,22 @@ def test_ten_thousand_steps_of_four_processes_are_searched_in_one_go(tmp_path: P
         "from omni_ipc.serving.requests import Request\n"
         "pipeline = PipelineSpec('omni_ipc.pipelines.synthetic:Synthetic', {'nbytes': 1000})\n"
         "with Engine(EngineConfig(max_batch=4, workers=3), pipeline) as engine, ThreadPoolExecutor(12) as clients:\n"
-        "    list(clients.map(lambda number: engine.generate(Request(str(number))), range(5000)))\n"
+        "    list(clients.map(lambda number: engine.generate(Request(str(number))), range(int(sys.argv[2]))))\n"
     )
-    recorded = record([sys.executable, str(program), str(ROOT)], tmp_path / "log")
+    recorded = record([sys.executable, str(program), str(ROOT), str(requests)], tmp_path / "log")
     assert (recorded.exit_code, len(recorded.files)) == (0, 4)
-    validated = validate_recordings([tmp_path / "log"], spec="SplitMap", budget_s=60)
+    before_s = _computed_s()
+    validated = validate_recordings([tmp_path / "log"], spec="SplitMap", budget_s=600)  # of a machine with other work
+    took_s = _computed_s() - before_s
     (session,) = validated.sessions
+    with capsys.disabled():
+        print(f"\n{session.steps:,} steps of {len(session.processes)} processes: {took_s:.1f} s of computing")
     assert (session.answer, validated.verdict) == (Answer.ACCEPTED, Verdict.HOLDS)
-    assert session.steps > 9_000
+    assert session.steps > 1.5 * requests
+    assert took_s < 60
+
+
+def _computed_s() -> float:
+    """Tell how long this process and its children that have ended have computed, in seconds."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system

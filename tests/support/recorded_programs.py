@@ -1,0 +1,133 @@
+"""Programs whose recordings lie in ``spec/trace``: engines with a worker, whose regions wait for each other.
+
+omni-ipc record --to DIR -- python -m tests.support.recorded_programs NAME [DEFECT]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from omni_ipc.errors import PeerFailed, Timeout
+from omni_ipc.records import Field
+from omni_ipc.seam import api
+from omni_ipc.seam.native import NativeRuntime
+from omni_ipc.serving.engine import Engine, PipelineSpec
+from omni_ipc.serving.engine_config import EngineConfig
+from omni_ipc.serving.requests import Request
+from omni_ipc.stress.defective import build
+from tests.serving.contract.models import LateDevice, Model
+
+PATIENCE_S = 20.0
+PIPELINE = "tests.support.recorded_programs:Telling"
+DEVICE = "tests.support.recorded_programs:Late"
+
+
+class Holding(NativeRuntime):
+    """Lets nobody come to a region before another one was left.
+
+    Attributes:
+        after: region -> the other one.
+        passed: region -> whether somebody has left it.
+    """
+
+    def __init__(self) -> None:
+        self.after: dict[str, str] = {}
+        self.passed: Mapping[str, threading.Event] = defaultdict(threading.Event)
+
+    def region(
+        self, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
+    ) -> AbstractContextManager[Any, bool | None]:
+        if action in self.after:
+            assert self.passed[self.after[action]].wait(PATIENCE_S)
+        return self._noted(action, super().region(action, lock, **fields))
+
+    @contextlib.contextmanager
+    def _noted(self, action: str, inner: AbstractContextManager[Any, bool | None]) -> Iterator[None]:
+        with inner:
+            yield
+        self.passed[action].set()
+
+
+class Telling(Model):
+    """Tells when it gives its memory back."""
+
+    def sleep(self, level: int) -> None:
+        """Give the memory back."""
+        with self._rt.region("Pipeline.Free"):
+            super().sleep(level)
+
+
+class Late(LateDevice):
+    """Comes to each output half a second late."""
+
+    EVERY = 1
+
+
+def late_answers(rt: Holding, engine: Engine) -> None:
+    """One call is answered when it is being given up, one when the next one waits, and the last in time."""
+    rt.after["Dispatcher.Abandon"] = "Pump.Reply"
+    with contextlib.suppress(Timeout):
+        engine.generate(Request("slow", options={"forward_s": 0.5}))
+    rt.after.clear()
+    for request in (Request("slower", options={"forward_s": 0.5}), Request("fast")):
+        with contextlib.suppress(Timeout):
+            engine.generate(request)
+
+
+def sleeps(rt: Holding, engine: Engine) -> None:
+    """One sleep is refused, for an output is in flight; the next one is not, and behind it there are outputs again."""
+    stream = engine.submit(Request("first"))
+    assert rt.passed["Dispatcher.Settle"].wait(PATIENCE_S)
+    with contextlib.suppress(PeerFailed):
+        engine.sleep()
+    with contextlib.suppress(Timeout):
+        stream.result()
+    engine.sleep()
+    engine.wake()
+    engine.generate(Request("second"))
+
+
+def leaves(rt: Holding, engine: Engine) -> None:
+    """One consumer goes away while its output is unpacked, and one asks for its own when the pump has ended."""
+    stream = engine.submit(Request("later"))
+    assert rt.passed["Pump.Deliver"].wait(PATIENCE_S)
+    rt.after["Pump.Deliver"] = "Stream.End"
+    rt.passed["Pump.Unpack"].clear()
+
+    async def leave() -> None:
+        taking = asyncio.ensure_future(engine.submit(Request("left")).output())
+        assert await asyncio.to_thread(rt.passed["Pump.Unpack"].wait, PATIENCE_S)
+        taking.cancel()
+        await asyncio.wait([taking])
+
+    asyncio.run(leave())
+    engine.shutdown()
+    stream.result()
+
+
+PROGRAMS: Mapping[str, tuple[Callable[[Holding, Engine], None], EngineConfig]] = {
+    "late_answers": (late_answers, EngineConfig(max_batch=1, rpc_timeout_s=0.3)),
+    "sleeps": (sleeps, EngineConfig(drain_timeout_s=0.1, device=DEVICE)),
+    "leaves": (leaves, EngineConfig(device=DEVICE)),
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run a program, with a defect if one is named."""
+    name, *defect = arguments
+    program, config = PROGRAMS[name]
+    built, rt = build(defect[0] if defect else None), Holding()
+    pipeline = PipelineSpec(PIPELINE)
+    with built.engine(config, pipeline, rt=rt, parts=built.parts) as engine:
+        program(rt, engine)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
