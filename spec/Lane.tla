@@ -30,9 +30,11 @@ CONSTANTS
     Orders,         \* the memory orders that the machine may have
     Mortal,         \* the sides of which one may be killed, at any step
     Records,        \* how many records are sent, END included
+    Sent,           \* how many of them lie in the ring at the beginning
     Places          \* how many of them the ring holds
 
 ASSUME SidesAreTwo == Sides = {"writer", "reader"} /\ Mortal \subseteq Sides
+ASSUME SentLieInTheRing == Sent \in 0..Places /\ Sent < Records
 ASSUME OrdersAreKnown == Orders \subseteq {"SC", "TSO", "WEAK"}
 
 VARIABLES
@@ -99,11 +101,14 @@ TypeOK ==
 
 Init ==
     /\ order \in Orders
-    /\ memory = [cell \in Cells |-> 0]
+    /\ memory = [cell \in Cells |->
+                    CASE cell \in {RecordsWritten, WritePosition} -> Sent
+                      [] \E number \in 1..Sent, half \in {"head", "tail"} : cell = Half(half, PlaceOf(number)) -> cell[2]
+                      [] OTHER -> 0]
     /\ stores = [side \in Sides |-> <<>>]
     /\ at = [writer |-> "claim", reader |-> "look"]
-    /\ claim = 0
-    /\ free = 0
+    /\ claim = Sent
+    /\ free = IF Sent = 0 THEN 0 ELSE Places
     /\ seen = 0
     /\ taken = <<>>
     /\ due = [side \in Sides |-> TRUE]

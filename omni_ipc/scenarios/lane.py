@@ -54,7 +54,7 @@ _STANDS = {"Ringer.Look": "ring", "Sleeper.Look": "look again", "words.woken": "
 
 
 class LaneWorld:
-    """Sends one message and the end of all; each access is judged, and a sleep that only its bound has ended."""
+    """Closes a lane whose ring is full; each access is judged, and each sleep that nothing but its bound has ended."""
 
     def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
         if launch is not None:
@@ -72,6 +72,7 @@ class LaneWorld:
             self._writer.batch_bytes = RING_BYTES  # the ring has one place
             self._reader = parts.reader(self._open(Side.READER, _READERS))
             self._port = Port(rt=rt, lanes=[self._reader], doorbell=self._doorbell(Side.READER, sleeper(READER_PARKED)))
+            self._writer.send(BODY, timeout=0)
 
     def run(self) -> Sequence[tuple[str, str]]:
         """Run to the end.
@@ -117,7 +118,6 @@ class LaneWorld:
         return ObservedBell(self._rt, words, READER_PARKED, self._parts.bell)
 
     def _write(self) -> None:
-        self._writer.send(BODY, timeout=math.inf)
         self._writer.close(math.inf)
         self._writer.join(math.inf)
 
