@@ -96,7 +96,7 @@ TypeOK ==
     /\ taken \in Seq((0..Records) \X (0..Records))
     (* Both ask at once, and then every 100 ms; that is as long as a sleep may last. *)
     /\ due \in [Sides -> BOOLEAN]
-    (* Death is not unlearnt. *)
+    (* The living do not unlearn a death. *)
     /\ learnt \in BOOLEAN
 
 Init ==
@@ -311,10 +311,10 @@ SleeperSleep(side) ==
     /\ Go(side, IF memory[Parked(side)] = 1 THEN "asleep" ELSE Awake(side))
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
-(* The bound of the sleep ends it; after so long it is time for both to ask for each other. *)
+(* The bound of the sleep ends it; after so long it is time for whoever lives to ask for the other one. *)
 SleeperTimeout(side) ==
     /\ at[side] = "asleep"
-    /\ due' = [each \in Sides |-> TRUE]
+    /\ due' = [each \in Sides |-> at[each] # "dead"]
     /\ Go(side, "unpark")
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, learnt>>
 
@@ -329,13 +329,16 @@ HardwareFlush(side) ==
         /\ stores' = [stores EXCEPT ![side] = SubSeq(@, 1, i - 1) \o SubSeq(@, i + 1, Len(@))]
         /\ UNCHANGED <<order, at, claim, free, seen, taken, due, learnt>>
 
-(* A side is killed: what it has stored reaches memory nevertheless, and what it had in hands is nobody's. *)
+(* A side is killed: what it has stored reaches memory nevertheless, and what it alone knew is gone. *)
 FaultKill(side) ==
     /\ side \in Mortal
     /\ at[side] \notin Ended
     /\ Go(side, "dead")
-    /\ claim' = IF side = "writer" THEN 0 ELSE claim
-    /\ UNCHANGED <<order, memory, stores, free, seen, taken, due, learnt>>
+    /\ due' = [due EXCEPT ![side] = FALSE]
+    /\ IF side = "writer"
+       THEN claim' = 0 /\ free' = 0 /\ learnt' = FALSE /\ UNCHANGED seen
+       ELSE seen' = 0 /\ UNCHANGED <<claim, free, learnt>>
+    /\ UNCHANGED <<order, memory, stores, taken>>
 
 -------------------------------------------------------------------------------
 
