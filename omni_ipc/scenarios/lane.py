@@ -16,7 +16,7 @@ from omni_ipc.scenarios.lane_end import BROKEN, CLOSED, DEAD, TOLD, LaneEnd
 from omni_ipc.scenarios.lane_memory import BODY, RING_BYTES, LaneMemory, number_at, room_until
 from omni_ipc.scenarios.lane_observed import Access, ObservedBell, ObservedLane, ObservedWords, ringer, sleeper
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.world import Launch, OutputsLost, PendingStep
+from omni_ipc.scenarios.world import END, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.transport.layout import (
     READ_POSITION,
@@ -90,9 +90,13 @@ class LaneWorld:
             for side, play in ((Side.WRITER, self._write), (Side.READER, self._read)):
                 end = self._ends[side]
                 end.task = self._rt.spawn(self._play, end, play, name=end.name)
-        for end in self._ends.values():
+        for end in reversed(self._ends.values()):
             assert end.task is not None
             end.task.join()
+            if end.ending == BROKEN:
+                break  # the writer would wait for room for ever
+        with self._rt.region(END):
+            pass
         if complaints := [complaint for end in self._ends.values() for complaint in end.complaints]:
             raise OutputsLost("\n".join(complaints))
         return tuple((end.name, end.ending or DEAD) for end in self._ends.values())
