@@ -111,7 +111,7 @@ Init ==
     /\ stores = [side \in Sides |-> <<>>]
     /\ at = [writer |-> "claim", reader |-> "look"]
     /\ claim = Sent
-    /\ free = IF Sent = 0 THEN 0 ELSE Places
+    /\ free = 0
     /\ seen = 0
     /\ taken = <<>>
     /\ due = [side \in Sides |-> TRUE]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from omni_ipc.errors import LaneBroken, PeerClosed, PeerDied, UsageError
 from omni_ipc.records import Field
 from omni_ipc.scenarios.lane_end import BROKEN, CLOSED, DEAD, TOLD, LaneEnd
-from omni_ipc.scenarios.lane_memory import BODY, RING_BYTES, LaneMemory, number_at, room_until
+from omni_ipc.scenarios.lane_memory import RING_BYTES, LaneMemory, number_at, room_until
 from omni_ipc.scenarios.lane_observed import Access, ObservedBell, ObservedLane, ObservedWords, ringer, sleeper
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import END, Launch, OutputsLost, PendingStep
@@ -75,7 +75,6 @@ class LaneWorld:
             self._writer.batch_bytes = RING_BYTES  # the ring has one place
             self._reader = parts.reader(self._open(Side.READER, _READERS))
             self._port = Port(rt=rt, lanes=[self._reader], doorbell=self._doorbell(Side.READER, sleeper(READER_PARKED)))
-            self._writer.send(BODY, timeout=0)
 
     def run(self) -> Sequence[tuple[str, str]]:
         """Run to the end.
