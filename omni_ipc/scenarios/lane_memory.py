@@ -23,12 +23,13 @@ from omni_ipc.transport.layout import (
     RECORDS_TAKEN,
     RECORDS_WRITTEN,
     RING_OFFSET,
+    SMALLEST_RING_BYTES,
     WRITE_POSITION,
     WRITER_PARKED,
     Kind,
 )
-from omni_ipc.transport.layout import SMALLEST_RING_BYTES as RING_BYTES
 
+RING_BYTES = SMALLEST_RING_BYTES
 RECORDS = 2
 
 _BODY = b"\1" * (RING_BYTES - RECORD_BYTES)  # of the message
