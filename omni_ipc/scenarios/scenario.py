@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from omni_ipc.errors import UnknownName, UsageError
-from omni_ipc.scenarios.defects import DEFECTS
+from omni_ipc.scenarios.defects import KNOWN
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import END, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
@@ -60,7 +62,7 @@ class Scenario:
         transparent: regions that are not steps of this model but hold some.
         faults: what may go wrong where the model says so.
         agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
-            "kill(worker)", "time"; or the name of a task of which every step is that action.
+            "kill(worker)", "time"; or the name of a task of which every step is that action. Braces as in ``tasks``.
         staged: what a worker process computes with.
     """
 
@@ -90,6 +92,10 @@ class Scenario:
             )
         return self.model
 
+    def is_agent(self, task: str) -> bool:
+        """Tell whether each step of a task is an action of the model, whatever it does."""
+        return _fits(task, tuple(self.agents.values()))
+
     def parts(self, defect: str | None) -> Parts:
         """Give the parts of the reference, or those with a defect.
 
@@ -99,12 +105,17 @@ class Scenario:
         """
         if defect is None:
             return Parts()
-        known = DEFECTS.get(defect)
+        known = KNOWN.get(defect)
         if known is None:
-            raise UnknownName("defect", defect, DEFECTS)
+            raise UnknownName("defect", defect, KNOWN)
         if self.name not in (known.scenario, *known.also):
             raise UsageError(
                 f"The defect '{defect}' does not show in the scenario '{self.name}'. "
                 f"Use its own: omni-ipc explore {known.scenario} --defect {defect}."
             )
         return known.parts
+
+
+@functools.cache
+def _fits(name: str, templates: tuple[str, ...]) -> bool:
+    return any(re.fullmatch(re.sub(r"\\{\w+\\}", ".+", re.escape(template)), name) for template in templates)

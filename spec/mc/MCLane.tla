@@ -2,22 +2,25 @@
 (* Refinement, defects that a Bug cfg swaps in, and probes.                  *)
 EXTENDS Lane
 
-(* The lane is a queue of one writer; a half that is another record's is no number. *)
+(* The lane is a queue of one writer, for what is sent from the beginning on; a half that is another record's is no
+   number. *)
+Crossed == SubSeq(taken, Sent + 1, Len(taken))
 Abs == INSTANCE Fifo WITH
     Writers <- {"writer"},
-    Messages <- Records,
-    sent <- [writer \in {"writer"} |-> Load("writer", WritePosition)],
-    taken <- [writer \in {"writer"} |-> [i \in DOMAIN taken |-> IF taken[i][1] = taken[i][2] THEN taken[i][1] ELSE 0]]
+    Messages <- Records - Sent,
+    sent <- [writer \in {"writer"} |-> Load("writer", WritePosition) - Sent],
+    taken <- [writer \in {"writer"} |->
+                [i \in DOMAIN Crossed |-> IF Crossed[i][1] = Crossed[i][2] THEN Crossed[i][1] - Sent ELSE 0]]
 RefinesProp == Abs!FairSpec
 
 (* Everything that must happen in the end. *)
 LiveProp == EveryRecordTakenProp /\ EverySideEndsProp
 
 (* Defect publish_before_body: the position is stored first, and the body behind it. *)
-Then_BodyLast == [look |-> "count", count |-> "publish", publish |-> "head", head |-> "tail", tail |-> "ring"]
+Then_BodyLast == [claim |-> "count", count |-> "advance", advance |-> "head", head |-> "tail", tail |-> "ring"]
 
 (* Defect position_before_count: more is taken than was written, for ever if the writer is killed at that moment. *)
-Then_CountLast == [look |-> "head", head |-> "tail", tail |-> "publish", publish |-> "count", count |-> "ring"]
+Then_CountLast == [claim |-> "head", head |-> "tail", tail |-> "advance", advance |-> "count", count |-> "ring"]
 
 (* Defect missing_release_fence: on AArch64 the position may overtake the body. *)
 NoFence(side) == TRUE
@@ -28,24 +31,14 @@ NoFenceOfWriter(side) == side = "reader" => Fence(side)
 (* Defect missing_reader_fence: the reader looks again while its flag is still in its buffer. *)
 NoFenceOfReader(side) == side = "writer" => Fence(side)
 
-(* Defect lost_wakeup: the sleeper looks again first ... *)
-SleeperLook_Bug(side) ==
-    /\ at[side] = "park"
-    /\ Go(side, IF Ready(side) THEN "look" ELSE "look again")
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
-
-(* ... and raises its flag when it has seen nothing. *)
-SleeperPark_Bug(side) ==
-    /\ at[side] = "look again"
-    /\ StoreWord(side, Parked(side), 1)
-    /\ Go(side, "sleep")
-    /\ UNCHANGED <<order, claim, taken, learnt>>
+(* Defect lost_wakeup: the sleeper looks again first, and raises its flag when it has seen nothing. *)
+Rest_LookFirst == [found |-> "look again", look |-> "park", park |-> "sleep"]
 
 (* Defect death_before_drain: who hears of the death gives up at once, and does not look again. *)
-SleeperTimeout_Bug(side) ==
-    /\ at[side] = "asleep"
-    /\ Go(side, IF at[Other(side)] = "dead" /\ stores[Other(side)] = <<>> THEN "told" ELSE "unpark")
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+ReaderAsk_Bug ==
+    /\ at.reader = "ask"
+    /\ Go("reader", IF IsDead("writer") THEN "told" ELSE Rest.found)
+    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
 (* Mutant no_room_asked_for: the writer claims a place that the reader has not given back. *)
 HasRoom_Unasked == TRUE
@@ -58,7 +51,8 @@ HasAcknowledgement_Unasked == TRUE
 NeverParkedBesideRecordInv == ~(memory[Parked("reader")] = 1 /\ memory[WritePosition] > Len(taken))
 (* No writer dies between the body and the position. *)
 NeverDeadUnpublishedInv ==
-    ~(at.writer = "dead" /\ memory[Half("tail", PlaceOf(claim))] = claim /\ memory[WritePosition] < claim)
+    ~(at.writer = "dead" /\ \E number \in (memory[WritePosition] + 1)..Records :
+        memory[Half("tail", PlaceOf(number))] = number)
 (* No writer sleeps because the ring is full. *)
 NeverFullInv == ~(at.writer = "asleep" /\ claim < Records)
 ===============================================================================
