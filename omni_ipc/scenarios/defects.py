@@ -9,7 +9,7 @@ from typing import Any
 from omni_ipc.scenarios.defects_device import SleepWithoutDrain, UnsynchronisedCopy
 from omni_ipc.scenarios.defects_engine import DeferredAdmission, ShortOutputTimeout, ShutdownDiscardsDelivered
 from omni_ipc.scenarios.defects_executor import CancelledFuture, StaleReply, WaitAfterShutdown
-from omni_ipc.scenarios.defects_overflow import AggregateOverflow, LossyOverflow, TimeoutConsumes
+from omni_ipc.scenarios.defects_link import AggregateOverflow, LossyOverflow, TimeoutConsumes
 from omni_ipc.scenarios.defects_streams import (
     AbandonedStream,
     AbortedOutputLeak,
@@ -83,9 +83,9 @@ DEFECTS = {
         Defect("late_split_map", "split_map", Parts(table=LateSplitMap)),
         Defect("dual_writers", "dual_writer_ring", Parts(worker=DualWriters)),
         Defect("unpack_outside_lock", "future_orphan", Parts(pump=UnpackOutsideLock)),
-        Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow)),
-        Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes)),
-        Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow)),
+        Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow), also=("large_messages",)),
+        Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes), also=("large_messages",)),
+        Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow), also=("large_messages",)),
         Defect("sleep_without_drain", "drain", Parts(worker=SleepWithoutDrain), also=("drain_before_sleep",)),
         Defect("unsynchronised_copy", "device_copy", Parts(worker=UnsynchronisedCopy), also=("device_streams",)),
         Defect("abandoned_stream", "disconnect", Parts(scheduler=AbandonedStream), also=("abandoned_stream",)),

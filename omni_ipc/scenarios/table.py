@@ -17,6 +17,7 @@ from omni_ipc.scenarios import (
     drain_before_sleep,
     dual_writer_ring,
     future_orphan,
+    large_messages,
     late_answer,
     leaving,
     long_render,
@@ -118,6 +119,18 @@ SCENARIOS: Mapping[str, Scenario] = {
             world=overflow.OverflowWorld,
             transparent=("Worker.Reply", "Worker.Announce", "Worker.Close"),
             staged=Staged(options={"count": 16}),  # numbers that a datagram holds
+        ),
+        Scenario(
+            name="large_messages",
+            model="Overflow",
+            world=large_messages.LargeMessagesWorld,
+            tasks={"Writer": "writer", "Reader": "reader"},
+            steps=frozenset(
+                {
+                    *(("writer", f"Writer.{verb}") for verb in ("Claim", "Look", "Publish")),
+                    *(("reader", f"Reader.{verb}") for verb in ("Join", "Look", "Take")),
+                }
+            ),
         ),
         Scenario(name="drain", world=drain.DrainWorld, staged=_ON_STREAMS),
         Scenario(

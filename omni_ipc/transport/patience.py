@@ -22,7 +22,10 @@ class Patience:
         self._end: Callable[[], PeerClosed | PeerDied] | None = None
 
     def until(self, ready: Callable[[], bool], deadline: float) -> bool:
-        """Wait for something that the reader does, and tell whether it came in time; its death ends the wait."""
+        """Wait for something that the reader does, and tell whether it came in time; its death ends the wait.
+
+        Spec: WriterLook
+        """
         while True:
             with self._rt.region("Writer.Look", lane=self._lane.name):
                 self._end = self._end or self._look_at_reader()

@@ -202,7 +202,10 @@ class Port:
             raise PeerClosed("The port was closed." if self.closed else "Every writer of the port has ended.")
 
     def _look(self) -> LaneReader | None:
-        """Find the next lane in turn that has something."""
+        """Find the next lane in turn that has something.
+
+        Spec: ReaderLook
+        """
         if self._lanes and self._lanes[0].has_more:  # was seen before: nothing is asked of shared memory
             return self._lanes[0]
         with self._rt.region("Reader.Look"):

@@ -40,7 +40,6 @@ def test_whatever_has_no_code_at_its_grain_is_known() -> None:
     assert {model.spec for model in load().models if model.role is Role.BUG} - set(AT_CODE_GRAIN) <= {
         "DualWriterStores",
         "Lane",
-        "Overflow",
         "AsyncOutput",
     }
 
