@@ -1,19 +1,23 @@
 --------------------------------- MODULE Lane ---------------------------------
 (* One writer, one reader, and between them a ring in shared memory.  Grain: *)
-(* an action is one access to shared memory, or one system call; a fence is  *)
-(* a guard on the access behind it.  Regions of the code are made of these:  *)
+(* an action is one access to what both share, or one system call; a fence   *)
+(* is a guard on the access behind it.  Regions of the code are made of      *)
+(* these; a world of the lane opens the larger ones (scenarios/lane.py):     *)
 (*                                                                           *)
 (*   Writer.Claim    WriterClaim         Reader.Look    ReaderLook           *)
-(*   Writer.Publish  WriterWrite twice,  Reader.Take    ReaderRead,          *)
-(*                   WriterCount,                       ReaderConsume,       *)
-(*                   WriterPublish,                     Bell.Ring            *)
-(*                   Bell.Ring           Bell.Park      SleeperPark,         *)
-(*   Bell.Ring       RingerLook,                        SleeperLook          *)
-(*                   RingerLower,        no region      WriterClose, and the *)
-(*                   RingerWake                         other Sleeper steps  *)
+(*   Writer.Look     WriterLook          no region      ReaderAsk,           *)
+(*   Writer.Publish  WriterWrite twice,                 ReaderReview         *)
+(*                   WriterCount,        Reader.Take    ReaderRead,          *)
+(*                   WriterAdvance,                     ReaderCount,         *)
+(*                   Bell.Ring                          ReaderConsume,       *)
+(*   Bell.Ring       RingerLook,                        Bell.Ring            *)
+(*                   RingerLower,        Bell.Park      SleeperPark,         *)
+(*                   RingerWake                         SleeperLook          *)
+(*                                       no region      the other Sleeper    *)
+(*                                                      steps                *)
 (*                                                                           *)
-(* The last record is END: the reader takes it and is done, and that its     *)
-(* place was given back tells the writer that all was taken.                 *)
+(* The last record is END: the reader takes it and is done, and that it was  *)
+(* counted tells the writer that all was taken.                              *)
 (*                                                                           *)
 (* Memory orders: "SC", a store is seen at once; "TSO" (x86-64), stores wait *)
 (* in a buffer, first in, first out; "WEAK" (AArch64), in a buffer that they *)
@@ -37,33 +41,37 @@ VARIABLES
     stores,         (* ghost *) \* side -> its stores that have not reached memory, oldest first
     at,             \* side -> what it does next, or how it ended
     claim,          \* the number of the record that the writer has in hands, or wrote last
+    free,           \* up to which record there was room when the writer last asked for it
+    seen,           \* how many records were published when the reader last looked
     taken,          \* the records that the reader copied out, as <<head, tail>>
-    learnt          \* side -> whether it has heard that the other one is dead
+    due,            \* side -> whether it asks the kernel for the other one when it next finds nothing
+    learnt          \* whether the writer has heard that the reader is dead
 
-vars == <<order, memory, stores, at, claim, taken, learnt>>
+vars == <<order, memory, stores, at, claim, free, seen, taken, due, learnt>>
 
 Other(side) == IF side = "writer" THEN "reader" ELSE "writer"
 
 (* Cells of shared memory: words, and the two halves of a record's body. *)
 RecordsWritten == <<"records written">>
 WritePosition == <<"write position">>
+RecordsTaken == <<"records taken">>
 ReadPosition == <<"read position">>
 Parked(side) == <<"parked", side>>
 Half(half, place) == <<half, place>>
-Cells == {RecordsWritten, WritePosition, ReadPosition} \cup {Parked(side) : side \in Sides}
+Cells == {RecordsWritten, WritePosition, RecordsTaken, ReadPosition} \cup {Parked(side) : side \in Sides}
             \cup {Half(half, place) : half \in {"head", "tail"}, place \in 1..Places}
 
 PlaceOf(number) == ((number - 1) % Places) + 1
 
 (* What the writer does with a record, step by step: the body, the count, and the position last of all. *)
-Then == [look |-> "head", head |-> "tail", tail |-> "count", count |-> "publish", publish |-> "ring"]
+Then == [claim |-> "head", head |-> "tail", tail |-> "count", count |-> "advance", advance |-> "ring"]
 
-Writing == {"head", "tail", "count", "publish"}
-Reading == {"read", "consume"}
+Writing == {"head", "tail", "count", "advance"}
+Reading == {"ask", "review", "read", "count", "consume"}
 Ringing == {"ring", "lower", "wake"}
 Parking == {"park", "look again", "unpark", "sleep", "asleep"}
-(* "closed": everything was sent and taken; "told": got PeerDied; "dead": was killed. *)
-Ended == {"closed", "told", "dead"}
+(* "closed": everything was sent and taken; "told": got PeerDied; "broken": met what is no record; "dead": was killed. *)
+Ended == {"closed", "told", "broken", "dead"}
 
 TypeOK ==
     (* A machine does not change. *)
@@ -72,24 +80,34 @@ TypeOK ==
     /\ memory \in [Cells -> 0..Records]
     (* Empty where a store is seen at once. *)
     /\ \A side \in Sides : stores[side] \in Seq([cell : Cells, value : 0..Records])
-    (* "look" is where both begin. *)
-    /\ at.writer \in {"look"} \cup Writing \cup Ringing \cup Parking \cup Ended
+    (* The writer begins with a claim, and looks when there was no room, or for the end. *)
+    /\ at.writer \in {"claim", "look"} \cup Writing \cup Ringing \cup Parking \cup Ended
+    (* The reader begins with a look. *)
     /\ at.reader \in {"look"} \cup Reading \cup Ringing \cup Parking \cup Ended
-    (* Numbers rise one by one. *)
+    (* Numbers rise one by one; of a dead writer there is none. *)
     /\ claim \in 0..Records
+    (* As far as the ring goes, seen from the reader. *)
+    /\ free \in 0..(Records + Places)
+    (* Never more than were published. *)
+    /\ seen \in 0..Records
     (* The reader's own position is the length of this. *)
     /\ taken \in Seq((0..Records) \X (0..Records))
+    (* Both ask at once, and then every 100 ms; that is as long as a sleep may last. *)
+    /\ due \in [Sides -> BOOLEAN]
     (* Death is not unlearnt. *)
-    /\ learnt \in [Sides -> BOOLEAN]
+    /\ learnt \in BOOLEAN
 
 Init ==
     /\ order \in Orders
     /\ memory = [cell \in Cells |-> 0]
     /\ stores = [side \in Sides |-> <<>>]
-    /\ at = [side \in Sides |-> "look"]
+    /\ at = [writer |-> "claim", reader |-> "look"]
     /\ claim = 0
+    /\ free = 0
+    /\ seen = 0
     /\ taken = <<>>
-    /\ learnt = [side \in Sides |-> FALSE]
+    /\ due = [side \in Sides |-> TRUE]
+    /\ learnt = FALSE
 
 -------------------------------------------------------------------------------
 
@@ -119,7 +137,7 @@ Go(side, place) == at' = [at EXCEPT ![side] = place]
 
 (* What the writer waits for: room for one more record, and behind END, that all were taken. *)
 HasRoom == claim - Load("writer", ReadPosition) < Places
-HasAcknowledgement == Load("writer", ReadPosition) = claim
+HasAcknowledgement == Load("writer", RecordsTaken) = claim
 
 (* What the reader waits for: a record behind the last one that it took. *)
 HasRecord == Load("reader", WritePosition) # Len(taken)
@@ -129,130 +147,171 @@ Ready(side) ==
       [] side = "writer" /\ claim < Records -> HasRoom
       [] OTHER -> HasAcknowledgement
 
-(* Nothing to do here: park, unless the other side will never do anything again. *)
-GiveUpOrPark(side) == Go(side, IF learnt[side] THEN "told" ELSE "park")
+(* The kernel says that a side is dead when nothing that the dead did can still happen. *)
+IsDead(side) == at[side] = "dead" /\ stores[side] = <<>>
 
 -------------------------------------------------------------------------------
 
-(* The writer loads the read position, and claims the next place if it is free. *)
+(* The writer claims the next place: it was free before, or is by the read position now. *)
 WriterClaim ==
+    /\ at.writer = "claim"
+    /\ LET asked == claim < free
+       IN  /\ free' = IF asked THEN free ELSE Load("writer", ReadPosition) + Places
+           /\ IF asked \/ HasRoom
+              THEN Go("writer", Then.claim) /\ claim' = claim + 1
+              ELSE Go("writer", "look") /\ UNCHANGED claim
+    /\ UNCHANGED <<order, memory, stores, seen, taken, due, learnt>>
+
+(* The writer asks the kernel, if it is time, whether the reader is dead; then it looks for what it waits for. Where
+   that has come, the death makes no difference yet. *)
+WriterLook ==
     /\ at.writer = "look"
-    /\ claim < Records
-    /\ IF HasRoom
-       THEN Go("writer", Then.look) /\ claim' = claim + 1
-       ELSE GiveUpOrPark("writer") /\ UNCHANGED claim
-    /\ UNCHANGED <<order, memory, stores, taken, learnt>>
+    /\ learnt' = (learnt \/ (due.writer /\ IsDead("reader")))
+    /\ due' = [due EXCEPT !.writer = @ /\ learnt]
+    /\ Go("writer",
+          IF Ready("writer") THEN (IF claim < Records THEN "claim" ELSE "closed")
+          ELSE IF learnt' THEN "told" ELSE "park")
+    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken>>
 
 (* The writer stores one half of the body; the ring is bytes, and no store of bytes releases anything. *)
 WriterWrite ==
     /\ at.writer \in {"head", "tail"}
     /\ Store("writer", Half(at.writer, PlaceOf(claim)), claim)
     /\ Go("writer", Then[at.writer])
-    /\ UNCHANGED <<order, claim, taken, learnt>>
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
 
 (* The writer stores how many records it has written, this one included. *)
 WriterCount ==
     /\ at.writer = "count"
     /\ StoreWord("writer", RecordsWritten, claim)
     /\ Go("writer", Then.count)
-    /\ UNCHANGED <<order, claim, taken, learnt>>
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
 
-(* The writer publishes, by one store of the write position. *)
-WriterPublish ==
-    /\ at.writer = "publish"
+(* The writer moves the write position behind the record: that one store publishes it. *)
+WriterAdvance ==
+    /\ at.writer = "advance"
     /\ StoreWord("writer", WritePosition, claim)
-    /\ Go("writer", Then.publish)
-    /\ UNCHANGED <<order, claim, taken, learnt>>
+    /\ Go("writer", Then.advance)
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
 
-(* Behind END the writer loads the read position: was everything taken? *)
-WriterClose ==
-    /\ at.writer = "look"
-    /\ claim = Records
-    /\ IF HasAcknowledgement THEN Go("writer", "closed") ELSE GiveUpOrPark("writer")
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+(* Where the reader goes on: with what it has seen already, or with a look. *)
+Onward(position) == IF position # Len(taken) THEN "read" ELSE "look"
 
-(* The reader loads the write position: is there anything? *)
+(* The reader loads the write position: is there anything?  If not, it may be time to ask for the writer. *)
 ReaderLook ==
     /\ at.reader = "look"
-    /\ IF HasRecord THEN Go("reader", "read") ELSE GiveUpOrPark("reader")
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+    /\ seen' = Load("reader", WritePosition)
+    /\ due' = [due EXCEPT !.reader = @ /\ HasRecord]
+    /\ Go("reader", IF HasRecord THEN "read" ELSE IF due.reader THEN "ask" ELSE "park")
+    /\ UNCHANGED <<order, memory, stores, claim, free, taken, learnt>>
 
-(* The reader copies the next record out of the ring. *)
+(* The reader, who has found nothing, asks the kernel whether the writer is dead. *)
+ReaderAsk ==
+    /\ at.reader = "ask"
+    /\ Go("reader", IF IsDead("writer") THEN "review" ELSE "park")
+    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
+
+(* The reader looks once more, behind the death: what the writer has published before it died is there by now. *)
+ReaderReview ==
+    /\ at.reader = "review"
+    /\ seen' = Load("reader", WritePosition)
+    /\ Go("reader", IF HasRecord THEN "read" ELSE "told")
+    /\ UNCHANGED <<order, memory, stores, claim, free, taken, due, learnt>>
+
+(* The reader copies the next record out of the ring; it trusts no head that is another record's. *)
 ReaderRead ==
     /\ at.reader = "read"
-    /\ LET place == PlaceOf(Len(taken) + 1)
-       IN  taken' = Append(taken, <<Load("reader", Half("head", place)), Load("reader", Half("tail", place))>>)
-    /\ Go("reader", "consume")
-    /\ UNCHANGED <<order, memory, stores, claim, learnt>>
+    /\ LET number == Len(taken) + 1
+           head == Load("reader", Half("head", PlaceOf(number)))
+           tail == Load("reader", Half("tail", PlaceOf(number)))
+       IN  /\ taken' = Append(taken, <<head, tail>>)
+           /\ Go("reader", IF head = number THEN "count" ELSE "broken")
+    /\ UNCHANGED <<order, memory, stores, claim, free, seen, due, learnt>>
 
-(* The reader gives the place back, by one store of the read position; the count of records taken goes with it. *)
+(* The reader stores how many records it has taken, this one included. *)
+ReaderCount ==
+    /\ at.reader = "count"
+    /\ StoreWord("reader", RecordsTaken, Len(taken))
+    /\ Go("reader", "consume")
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
+
+(* The reader gives the place back, by one store of the read position. *)
 ReaderConsume ==
     /\ at.reader = "consume"
     /\ StoreWord("reader", ReadPosition, Len(taken))
     /\ Go("reader", "ring")
-    /\ UNCHANGED <<order, claim, taken, learnt>>
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
 
 -------------------------------------------------------------------------------
 
 (* Where a side goes on when it has rung. *)
-Home(side) == IF side = "reader" /\ Len(taken) = Records THEN "closed" ELSE "look"
+Home(side) ==
+    CASE side = "writer" -> IF claim < Records THEN "claim" ELSE "look"
+      [] Len(taken) = Records -> "closed"
+      [] OTHER -> Onward(seen)
+
+(* Where a side goes on when it slept, or was about to. *)
+Awake(side) == IF side = "writer" THEN "look" ELSE Onward(seen)
 
 (* Who has stored what the other side waits for loads its flag, behind a fence: is it parked? *)
 RingerLook(side) ==
     /\ at[side] = "ring"
     /\ RingerFence(side)
     /\ Go(side, IF Load(side, Parked(Other(side))) = 1 THEN "lower" ELSE Home(side))
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
 (* The ringer lowers the flag of the other side. *)
 RingerLower(side) ==
     /\ at[side] = "lower"
     /\ StoreWord(side, Parked(Other(side)), 0)
     /\ Go(side, "wake")
-    /\ UNCHANGED <<order, claim, taken, learnt>>
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
 
 (* The ringer wakes the other side, if it sleeps: a futex wake. *)
 RingerWake(side) ==
     /\ at[side] = "wake"
     /\ Fence(side)
-    /\ at' = [at EXCEPT ![side] = Home(side), ![Other(side)] = IF @ = "asleep" THEN "look" ELSE @]
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+    /\ at' = [at EXCEPT ![side] = Home(side), ![Other(side)] = IF @ = "asleep" THEN Awake(Other(side)) ELSE @]
+    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
 (* Who found nothing raises its flag. *)
 SleeperPark(side) ==
     /\ at[side] = "park"
     /\ StoreWord(side, Parked(side), 1)
     /\ Go(side, "look again")
-    /\ UNCHANGED <<order, claim, taken, learnt>>
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
+
+(* What the reader has seen when it looks once more. *)
+SeenBy(side) == IF side = "reader" THEN Load("reader", WritePosition) ELSE seen
 
 (* The sleeper looks again, behind a fence. *)
 SleeperLook(side) ==
     /\ at[side] = "look again"
     /\ SleeperFence(side)
+    /\ seen' = SeenBy(side)
     /\ Go(side, IF Ready(side) THEN "unpark" ELSE "sleep")
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+    /\ UNCHANGED <<order, memory, stores, claim, free, taken, due, learnt>>
 
 (* The sleeper takes its flag down, for nobody else did. *)
 SleeperUnpark(side) ==
     /\ at[side] = "unpark"
     /\ StoreWord(side, Parked(side), 0)
-    /\ Go(side, "look")
-    /\ UNCHANGED <<order, claim, taken, learnt>>
+    /\ Go(side, Awake(side))
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
 
 (* The sleeper falls asleep, unless its flag is down by now: a futex wait. *)
 SleeperSleep(side) ==
     /\ at[side] = "sleep"
     /\ Fence(side)
-    /\ Go(side, IF memory[Parked(side)] = 1 THEN "asleep" ELSE "look")
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+    /\ Go(side, IF memory[Parked(side)] = 1 THEN "asleep" ELSE Awake(side))
+    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
-(* The bound of the sleep ends it, and the sleeper asks the kernel whether the other side is dead.
-   The kernel says so when nothing that the dead did can still happen. *)
+(* The bound of the sleep ends it; after so long it is time for both to ask for each other. *)
 SleeperTimeout(side) ==
     /\ at[side] = "asleep"
-    /\ learnt' = [learnt EXCEPT ![side] = at[Other(side)] = "dead" /\ stores[Other(side)] = <<>>]
+    /\ due' = [each \in Sides |-> TRUE]
     /\ Go(side, "unpark")
-    /\ UNCHANGED <<order, memory, stores, claim, taken>>
+    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, learnt>>
 
 -------------------------------------------------------------------------------
 
@@ -263,21 +322,21 @@ HardwareFlush(side) ==
         /\ \A earlier \in 1..(i - 1) : stores[side][earlier].cell # stores[side][i].cell
         /\ memory' = [memory EXCEPT ![stores[side][i].cell] = stores[side][i].value]
         /\ stores' = [stores EXCEPT ![side] = SubSeq(@, 1, i - 1) \o SubSeq(@, i + 1, Len(@))]
-        /\ UNCHANGED <<order, at, claim, taken, learnt>>
+        /\ UNCHANGED <<order, at, claim, free, seen, taken, due, learnt>>
 
-(* One side is killed, for with both dead nobody is left to go wrong; what it has stored reaches memory nevertheless. *)
+(* A side is killed: what it has stored reaches memory nevertheless, and what it had in hands is nobody's. *)
 FaultKill(side) ==
     /\ side \in Mortal
     /\ at[side] \notin Ended
-    /\ at[Other(side)] # "dead"
     /\ Go(side, "dead")
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+    /\ claim' = IF side = "writer" THEN 0 ELSE claim
+    /\ UNCHANGED <<order, memory, stores, free, seen, taken, due, learnt>>
 
 -------------------------------------------------------------------------------
 
 System ==
-    \/ WriterClaim \/ WriterWrite \/ WriterCount \/ WriterPublish \/ WriterClose
-    \/ ReaderLook \/ ReaderRead \/ ReaderConsume
+    \/ WriterClaim \/ WriterLook \/ WriterWrite \/ WriterCount \/ WriterAdvance
+    \/ ReaderLook \/ ReaderAsk \/ ReaderReview \/ ReaderRead \/ ReaderCount \/ ReaderConsume
     \/ \E side \in Sides :
         \/ RingerLook(side) \/ RingerLower(side) \/ RingerWake(side)
         \/ SleeperPark(side) \/ SleeperLook(side) \/ SleeperUnpark(side) \/ SleeperSleep(side) \/ SleeperTimeout(side)
@@ -297,9 +356,10 @@ Spec == Init /\ [][Next]_vars
    between the living, the handshake of flags must do without it. *)
 FairSpec ==
     /\ Spec
-    /\ WF_vars(WriterClaim) /\ WF_vars(WriterWrite) /\ WF_vars(WriterCount)
-    /\ WF_vars(WriterPublish) /\ WF_vars(WriterClose)
-    /\ WF_vars(ReaderLook) /\ WF_vars(ReaderRead) /\ WF_vars(ReaderConsume)
+    /\ WF_vars(WriterClaim) /\ WF_vars(WriterLook) /\ WF_vars(WriterWrite)
+    /\ WF_vars(WriterCount) /\ WF_vars(WriterAdvance)
+    /\ WF_vars(ReaderLook) /\ WF_vars(ReaderAsk) /\ WF_vars(ReaderReview)
+    /\ WF_vars(ReaderRead) /\ WF_vars(ReaderCount) /\ WF_vars(ReaderConsume)
     /\ \A side \in Sides :
         /\ WF_vars(RingerLook(side)) /\ WF_vars(RingerLower(side)) /\ WF_vars(RingerWake(side))
         /\ WF_vars(SleeperPark(side)) /\ WF_vars(SleeperLook(side)) /\ WF_vars(SleeperUnpark(side))
@@ -322,9 +382,10 @@ NoOverrunInv == memory[WritePosition] - memory[ReadPosition] \in 0..Places
 (* The writer's count is never behind what the reader has taken, not even if the writer died. *)
 CountCoversTakenInv == Len(taken) <= memory[RecordsWritten]
 
-(* Nobody sleeps before something that it waits for, unless the other side is about to ring, or dead. *)
+(* Nobody sleeps before something that it waits for, unless the other side rings next or soon, or is dead: the reader
+   counts what it has taken, gives the place back, and then rings. *)
 NoLostWakeupInv ==
-    \A side \in Sides : at[side] = "asleep" /\ Ready(side) => at[Other(side)] \in Ringing \cup {"dead"}
+    \A side \in Sides : at[side] = "asleep" /\ Ready(side) => at[Other(side)] \in Ringing \cup {"consume", "dead"}
 
 (* Who is told that the other side died hears the truth; the reader hears it behind everything that was published. *)
 ToldTheTruthInv ==

@@ -7,7 +7,7 @@ there are any: the states of the model are those in between. Time passes only wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -123,17 +123,17 @@ def follow(
     driven: Driven,
     *,
     actions: Collection[str],
-    agents: Collection[str] = (),
+    is_agent: Callable[[str], bool] = lambda task: False,
     internal_steps: int = 1000,
 ) -> Followed:
     """Drive code along a trace, then let it run to its end.
 
     Args:
         actions: the regions that the model speaks of; every other operation is internal.
-        agents: of faults that the model speaks of: whatever one of them does next is its step.
+        is_agent: tells those of what the model has actions for: whatever one of them does next is its step.
         internal_steps: how many internal operations may pass on end.
     """
-    spoken = _Spoken(frozenset(actions), frozenset(agents))
+    spoken = _Spoken(frozenset(actions), is_agent)
     places: list[str] = []
     refusal = departure = None
     for number, step in enumerate(trace.steps, start=1):
@@ -155,13 +155,13 @@ class _Spoken(NamedTuple):
     """What a model speaks of."""
 
     actions: frozenset[str]
-    agents: frozenset[str]
+    is_agent: Callable[[str], bool]
 
     def holds(self, offer: Offer) -> bool:
-        return offer.action in self.actions or offer.task in self.agents
+        return offer.action in self.actions or self.is_agent(offer.task)
 
     def fits(self, step: Step, offer: Offer) -> bool:
-        return offer.task in self.agents or step.fits(offer.action, offer.fields)
+        return self.is_agent(offer.task) or step.fits(offer.action, offer.fields)
 
 
 class _Refused(Exception):

@@ -13,6 +13,9 @@ from omni_ipc.serving.scheduler import Scheduler
 from omni_ipc.serving.streams import OutputStream
 from omni_ipc.serving.timeouts import OutputTimeout
 from omni_ipc.serving.worker import Worker
+from omni_ipc.transport.bell import Bell
+from omni_ipc.transport.reader import LaneReader
+from omni_ipc.transport.writer import LaneWriter
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,3 +32,7 @@ class Parts:
     stream: type[OutputStream] = OutputStream
     streams: type[OutputStreams] = OutputStreams
     timeout: type[OutputTimeout] = OutputTimeout
+    # of worlds that look into a lane:
+    writer: type[LaneWriter] = LaneWriter
+    reader: type[LaneReader] = LaneReader
+    bell: type[Bell] = Bell

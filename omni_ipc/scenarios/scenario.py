@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -60,7 +62,7 @@ class Scenario:
         transparent: regions that are not steps of this model but hold some.
         faults: what may go wrong where the model says so.
         agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
-            "kill(worker)", "time"; or the name of a task of which every step is that action.
+            "kill(worker)", "time"; or the name of a task of which every step is that action. Braces as in ``tasks``.
         staged: what a worker process computes with.
     """
 
@@ -90,6 +92,10 @@ class Scenario:
             )
         return self.model
 
+    def is_agent(self, task: str) -> bool:
+        """Tell whether each step of a task is an action of the model, whatever it does."""
+        return _fits(task, tuple(self.agents.values()))
+
     def parts(self, defect: str | None) -> Parts:
         """Give the parts of the reference, or those with a defect.
 
@@ -108,3 +114,8 @@ class Scenario:
                 f"Use its own: omni-ipc explore {known.scenario} --defect {defect}."
             )
         return known.parts
+
+
+@functools.cache
+def _fits(name: str, templates: tuple[str, ...]) -> bool:
+    return any(re.fullmatch(re.sub(r"\\{\w+\\}", ".+", re.escape(template)), name) for template in templates)

@@ -17,6 +17,7 @@ from omni_ipc.scenarios import (
     drain_before_sleep,
     dual_writer_ring,
     future_orphan,
+    lane,
     large_messages,
     late_answer,
     leaving,
@@ -29,7 +30,7 @@ from omni_ipc.scenarios import (
     timeout_order,
 )
 from omni_ipc.scenarios.scenario import Scenario, Staged
-from omni_ipc.testbed.faults import Kill
+from omni_ipc.testbed.faults import EarlyTimers, Kill
 
 _PATH = {"Worker": "worker.output", "Pump": "pump", "Dispatcher": "dispatcher", "Consumer": "consumer {output}"}
 
@@ -66,6 +67,9 @@ def _clients(*regions: str) -> set[tuple[str, str]]:
 
 _REQUEST_PATH = _ENGINE | _clients("Engine.Admit", "Consumer.Wait", "Stream.Deliver", "Stream.End")
 
+_ALWAYS = 1 << 30
+"""How often time may pass in a world whose model has a step for it: each time that it is asked for."""
+
 _ON_STREAMS = Staged("omni_ipc.stress.devices:StreamPipeline", device="omni_ipc.stress.devices:open_streams")
 
 SCENARIOS: Mapping[str, Scenario] = {
@@ -99,6 +103,16 @@ SCENARIOS: Mapping[str, Scenario] = {
                 }
             ),
             transparent=("Worker.Reply", "Worker.Announce"),
+        ),
+        Scenario(
+            name="lane",
+            model="Lane",
+            world=lane.LaneWorld,
+            tasks={"Writer": "writer", "Reader": "reader", "Ringer": "{side}", "Sleeper": "{side}"},
+            steps=lane.STEPS,
+            transparent=("Writer.Publish", "Reader.Take", "Bell.Park"),
+            faults=(EarlyTimers(_ALWAYS), Kill("writer"), Kill("reader")),
+            agents={"FaultKill": "kill({side})", "SleeperTimeout": "time", "HardwareFlush": "{side}'s stores"},
         ),
         Scenario(
             name="future_orphan",

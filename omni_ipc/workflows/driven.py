@@ -12,4 +12,4 @@ def follow_model(trace: Trace, scenario: Scenario, parts: Parts) -> Followed:
     """Drive a scenario's code along a model's trace, its state compared with the model's after each step."""
     with WorldRuns(scenario, parts) as runs, runs.begin() as run:
         actions = {action for _, action in scenario.steps}
-        return follow(trace, run, actions=actions, agents=scenario.agents.values())
+        return follow(trace, run, actions=actions, is_agent=scenario.is_agent)

@@ -42,7 +42,7 @@ class WorldRuns:
         """Begin a run; the one before must have been left."""
         self._world = None
         with self._stepping.begin() as stepper:
-            yield WorldRun(stepper, self.project, frozenset(self._scenario.agents.values()))
+            yield WorldRun(stepper, self.project, self._scenario.is_agent)
 
     def project(self, pending: PendingStep) -> Mapping[str, object]:
         """Project the run that was begun last; it takes steps to build its world."""
@@ -58,11 +58,14 @@ class WorldRun:
     """One run."""
 
     def __init__(
-        self, stepper: Stepper, project: Callable[[PendingStep], Mapping[str, object]], agents: frozenset[str]
+        self,
+        stepper: Stepper,
+        project: Callable[[PendingStep], Mapping[str, object]],
+        is_agent: Callable[[str], bool],
     ) -> None:
         self._stepper = stepper
         self._project = project
-        self._agents = agents
+        self._is_agent = is_agent
 
     @property
     def failure(self) -> Failure | None:
@@ -79,7 +82,7 @@ class WorldRun:
 
     def pass_time(self) -> bool:
         enabled = [offer.task for offer in self._stepper.enabled()]
-        if enabled[:1] != [_TIME] or _TIME in self._agents:  # it comes first among the agents
+        if enabled[:1] != [_TIME] or self._is_agent(_TIME):  # it comes first among the agents
             return False
         self._stepper.take(_TIME)
         return True
@@ -99,5 +102,5 @@ class WorldRun:
         return [
             offer
             for offer in offers
-            if offer.task in self._agents or not (offer.action == END or offer.action.startswith(_AGENTS))
+            if self._is_agent(offer.task) or not (offer.action == END or offer.action.startswith(_AGENTS))
         ]

@@ -14,10 +14,10 @@ RefinesProp == Abs!FairSpec
 LiveProp == EveryRecordTakenProp /\ EverySideEndsProp
 
 (* Defect publish_before_body: the position is stored first, and the body behind it. *)
-Then_BodyLast == [look |-> "count", count |-> "publish", publish |-> "head", head |-> "tail", tail |-> "ring"]
+Then_BodyLast == [claim |-> "count", count |-> "advance", advance |-> "head", head |-> "tail", tail |-> "ring"]
 
 (* Defect position_before_count: more is taken than was written, for ever if the writer is killed at that moment. *)
-Then_CountLast == [look |-> "head", head |-> "tail", tail |-> "publish", publish |-> "count", count |-> "ring"]
+Then_CountLast == [claim |-> "head", head |-> "tail", tail |-> "advance", advance |-> "count", count |-> "ring"]
 
 (* Defect missing_release_fence: on AArch64 the position may overtake the body. *)
 NoFence(side) == TRUE
@@ -31,21 +31,22 @@ NoFenceOfReader(side) == side = "writer" => Fence(side)
 (* Defect lost_wakeup: the sleeper looks again first ... *)
 SleeperLook_Bug(side) ==
     /\ at[side] = "park"
-    /\ Go(side, IF Ready(side) THEN "look" ELSE "look again")
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+    /\ seen' = SeenBy(side)
+    /\ Go(side, IF Ready(side) THEN "unpark" ELSE "look again")
+    /\ UNCHANGED <<order, memory, stores, claim, free, taken, due, learnt>>
 
 (* ... and raises its flag when it has seen nothing. *)
 SleeperPark_Bug(side) ==
     /\ at[side] = "look again"
     /\ StoreWord(side, Parked(side), 1)
     /\ Go(side, "sleep")
-    /\ UNCHANGED <<order, claim, taken, learnt>>
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
 
 (* Defect death_before_drain: who hears of the death gives up at once, and does not look again. *)
-SleeperTimeout_Bug(side) ==
-    /\ at[side] = "asleep"
-    /\ Go(side, IF at[Other(side)] = "dead" /\ stores[Other(side)] = <<>> THEN "told" ELSE "unpark")
-    /\ UNCHANGED <<order, memory, stores, claim, taken, learnt>>
+ReaderAsk_Bug ==
+    /\ at.reader = "ask"
+    /\ Go("reader", IF IsDead("writer") THEN "told" ELSE "park")
+    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
 (* Mutant no_room_asked_for: the writer claims a place that the reader has not given back. *)
 HasRoom_Unasked == TRUE
@@ -58,7 +59,8 @@ HasAcknowledgement_Unasked == TRUE
 NeverParkedBesideRecordInv == ~(memory[Parked("reader")] = 1 /\ memory[WritePosition] > Len(taken))
 (* No writer dies between the body and the position. *)
 NeverDeadUnpublishedInv ==
-    ~(at.writer = "dead" /\ memory[Half("tail", PlaceOf(claim))] = claim /\ memory[WritePosition] < claim)
+    ~(at.writer = "dead" /\ \E number \in (memory[WritePosition] + 1)..Records :
+        memory[Half("tail", PlaceOf(number))] = number)
 (* No writer sleeps because the ring is full. *)
 NeverFullInv == ~(at.writer = "asleep" /\ claim < Records)
 ===============================================================================

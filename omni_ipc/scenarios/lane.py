@@ -1,0 +1,155 @@
+"""A writer and a reader at the ends of a lane, at the grain of the model Lane: each access to shared memory is a step.
+
+writer ── claim, write, count, advance, ring ──► ring of one place ──► look, read, count, consume, ring ── reader
+
+Each of the two stands for a process, and may be killed before each of its steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from omni_ipc.errors import LaneBroken, PeerClosed, PeerDied, UsageError
+from omni_ipc.records import Field
+from omni_ipc.scenarios.lane_end import BROKEN, CLOSED, TOLD, LaneEnd
+from omni_ipc.scenarios.lane_memory import BODY, RING_BYTES, LaneMemory, number_at, room_until
+from omni_ipc.scenarios.lane_observed import Access, ObservedBell, ObservedLane, ObservedWords, ringer, sleeper
+from omni_ipc.scenarios.parts import Parts
+from omni_ipc.scenarios.world import Launch, OutputsLost, PendingStep
+from omni_ipc.seam.api import Runtime
+from omni_ipc.transport.layout import (
+    READ_POSITION,
+    READER_PARKED,
+    RECORDS_TAKEN,
+    RECORDS_WRITTEN,
+    WRITE_POSITION,
+    WRITER_PARKED,
+    Side,
+)
+from omni_ipc.transport.port import Port
+
+STEPS = frozenset(
+    {
+        *(("writer", f"Writer.{verb}") for verb in ("Claim", "Look", "Write", "Count", "Advance")),
+        *(("reader", f"Reader.{verb}") for verb in ("Look", "Ask", "Review", "Read", "Count", "Consume")),
+        *((side, f"Ringer.{verb}") for side in ("writer", "reader") for verb in ("Look", "Lower", "Wake")),
+        *((side, f"Sleeper.{verb}") for side in ("writer", "reader") for verb in ("Park", "Look", "Unpark", "Sleep")),
+    }
+)
+
+_WRITERS: dict[Access, str] = {
+    ("write",): "Writer.Write",
+    ("store", RECORDS_WRITTEN): "Writer.Count",
+    ("store", WRITE_POSITION): "Writer.Advance",
+    **sleeper(WRITER_PARKED),
+}
+_READERS: dict[Access, str] = {
+    ("load", WRITE_POSITION): "Reader.Review",  # where it is no part of a look
+    ("store", RECORDS_TAKEN): "Reader.Count",
+    ("store", READ_POSITION): "Reader.Consume",
+    **ringer(WRITER_PARKED),
+}
+_STANDS = {"Ringer.Look": "ring", "Sleeper.Look": "look again", "words.woken": "asleep"}
+
+
+class LaneWorld:
+    """Sends one message and the end of all; each access is judged, and a sleep that only its bound has ended."""
+
+    def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
+        if launch is not None:
+            raise UsageError("Both sides of this lane are tasks under control. Replay it there: --on controlled.")
+        self._rt = rt
+        self._parts = parts
+        with rt.region("Lane.Attach"):
+            self._memory = LaneMemory(rt)
+            self._ends = {side: LaneEnd(self._memory, side) for side in Side}
+            for one, other in (Side, reversed(Side)):
+                self._ends[one].peer = self._ends[other]
+            self._writer = parts.writer(
+                self._open(Side.WRITER, _WRITERS), doorbell=self._doorbell(Side.WRITER, ringer(READER_PARKED))
+            )
+            self._writer.batch_bytes = RING_BYTES  # the ring has one place
+            self._reader = parts.reader(self._open(Side.READER, _READERS))
+            self._port = Port(rt=rt, lanes=[self._reader], doorbell=self._doorbell(Side.READER, sleeper(READER_PARKED)))
+
+    def run(self) -> Sequence[tuple[str, str]]:
+        """Run to the end.
+
+        Returns:
+            How each side ended; "dead" of one that was killed.
+
+        Raises:
+            OutputsLost: something was wrong on the way.
+        """
+        with self._rt.region("Lane.Start"):
+            for side, play in ((Side.WRITER, self._write), (Side.READER, self._read)):
+                end = self._ends[side]
+                end.task = self._rt.spawn(self._play, end, play, name=end.name)
+        for end in self._ends.values():
+            assert end.task is not None
+            end.task.join()
+        if complaints := [complaint for end in self._ends.values() for complaint in end.complaints]:
+            raise OutputsLost("\n".join(complaints))
+        return tuple((end.name, end.ending or "dead") for end in self._ends.values())
+
+    def project(self, pending: PendingStep) -> Mapping[str, object]:
+        """Project onto the variables of Lane."""
+        looks = {Side.WRITER: self._writer._patience._looks, Side.READER: self._port._looks}
+        return {
+            "memory": self._memory.cells(),
+            "at": {end.name: _stand(end, pending(end.name)) for end in self._ends.values()},
+            "claim": self._claim(pending(self._ends[Side.WRITER].name)),
+            "free": room_until(self._writer._free_until),
+            "seen": number_at(self._reader._seen),
+            "taken": self._ends[Side.READER].taken,
+            "due": {self._ends[side].name: looks[side]._next <= self._rt.now() for side in Side},
+            "learnt": self._writer._patience._end is not None,
+        }
+
+    def _open(self, side: Side, names: Mapping[Access, str]) -> ObservedLane:
+        return ObservedLane(
+            rt=self._rt, buffer=self._memory.lane, names=names, end=self._ends[side], bell=self._parts.bell
+        )
+
+    def _doorbell(self, side: Side, names: Mapping[Access, str]) -> ObservedBell:
+        words = ObservedWords(self._rt, self._rt.words(self._memory.doorbell), names, self._ends[side])
+        return ObservedBell(self._rt, words, READER_PARKED, self._parts.bell)
+
+    def _write(self) -> None:
+        self._writer.send(BODY, timeout=math.inf)
+        self._writer.close(math.inf)
+        self._writer.join(math.inf)
+
+    def _read(self) -> None:
+        while True:
+            self._port.receive(math.inf)
+
+    def _play(self, end: LaneEnd, play: Callable[[], None]) -> None:
+        ending = CLOSED
+        try:
+            play()
+        except PeerClosed:
+            pass  # the reader's good end
+        except PeerDied:
+            ending = TOLD
+        except LaneBroken:
+            ending = BROKEN
+        end.ended(ending)
+
+    def _claim(self, step: tuple[str, Mapping[str, Field]] | None) -> int:
+        """Tell which record the writer is about to write, count or publish, or wrote last; of a dead one, none."""
+        match step:
+            case ("Writer.Write", {"record": int(number)}) | ("Writer.Count", {"value": int(number)}):
+                return number
+            case ("Writer.Advance", {"value": int(position)}):
+                return number_at(position)
+        return self._memory.written if step or self._ends[Side.WRITER].ending else 0
+
+
+def _stand(end: LaneEnd, step: tuple[str, Mapping[str, Field]] | None) -> str:
+    """Say what a side does next, or how it ended, in the model's words."""
+    if step is None:
+        return end.ending or "dead"
+    action, fields = step
+    return _STANDS.get(action) or str(fields.get("half", action.partition(".")[2].lower()))
