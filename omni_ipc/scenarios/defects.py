@@ -81,7 +81,7 @@ DEFECTS = {
     defect.name: defect
     for defect in (
         Defect("late_split_map", "split_map", Parts(table=LateSplitMap)),
-        Defect("dual_writers", "dual_writer_ring", Parts(worker=DualWriters)),
+        Defect("dual_writers", "dual_writer_ring", Parts(worker=DualWriters), also=("dual_writer_stores",)),
         Defect("unpack_outside_lock", "future_orphan", Parts(pump=UnpackOutsideLock)),
         Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow), also=("large_messages",)),
         Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes), also=("large_messages",)),

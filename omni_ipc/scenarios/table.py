@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from omni_ipc.records import MemoryOrder
 from omni_ipc.scenarios import (
     abandoned_stream,
     admission,
@@ -16,6 +17,7 @@ from omni_ipc.scenarios import (
     drain,
     drain_before_sleep,
     dual_writer_ring,
+    dual_writer_stores,
     future_orphan,
     lane,
     large_messages,
@@ -103,6 +105,16 @@ SCENARIOS: Mapping[str, Scenario] = {
                 }
             ),
             transparent=("Worker.Reply", "Worker.Announce"),
+        ),
+        Scenario(
+            name="dual_writer_stores",
+            model="DualWriterStores",
+            world=dual_writer_stores.DualWriterStoresWorld,
+            tasks={"Writer": "{writer}", "Reader": "reader of {ring}"},
+            steps=dual_writer_stores.STEPS,
+            transparent=("Writer.Publish",),
+            agents={"HardwareFlush": "{writer}'s stores to {cell}"},
+            orders={"SC": MemoryOrder.SC, "TSO": MemoryOrder.TSO, "WEAK": MemoryOrder.RELEASE},
         ),
         Scenario(
             name="lane",

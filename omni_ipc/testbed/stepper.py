@@ -107,9 +107,7 @@ class Stepper:
         failure: why the run has ended, if it failed.
     """
 
-    def __init__(
-        self, scenario: Scenario | Stepping, *, memory: MemoryOrder = MemoryOrder.SC, **options: Any
-    ) -> None:
+    def __init__(self, scenario: Scenario | Stepping, *, memory: MemoryOrder = MemoryOrder.SC, **options: Any) -> None:
         common = scenario if isinstance(scenario, Stepping) else Stepping(scenario, **options)
         self._own = None if common is scenario else common
         self._runner = common.runner
