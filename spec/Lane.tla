@@ -30,9 +30,11 @@ CONSTANTS
     Orders,         \* the memory orders that the machine may have
     Mortal,         \* the sides of which one may be killed, at any step
     Records,        \* how many records are sent, END included
+    Sent,           \* how many of them lie in the ring at the beginning
     Places          \* how many of them the ring holds
 
 ASSUME SidesAreTwo == Sides = {"writer", "reader"} /\ Mortal \subseteq Sides
+ASSUME SentLieInTheRing == Sent \in 0..Places /\ Sent < Records
 ASSUME OrdersAreKnown == Orders \subseteq {"SC", "TSO", "WEAK"}
 
 VARIABLES
@@ -66,6 +68,9 @@ PlaceOf(number) == ((number - 1) % Places) + 1
 (* What the writer does with a record, step by step: the body, the count, and the position last of all. *)
 Then == [claim |-> "head", head |-> "tail", tail |-> "count", count |-> "advance", advance |-> "ring"]
 
+(* What who found nothing does, step by step: it raises its flag, looks again, and sleeps. *)
+Rest == [found |-> "park", park |-> "look again", look |-> "sleep"]
+
 Writing == {"head", "tail", "count", "advance"}
 Reading == {"ask", "review", "read", "count", "consume"}
 Ringing == {"ring", "lower", "wake"}
@@ -94,16 +99,19 @@ TypeOK ==
     /\ taken \in Seq((0..Records) \X (0..Records))
     (* Both ask at once, and then every 100 ms; that is as long as a sleep may last. *)
     /\ due \in [Sides -> BOOLEAN]
-    (* Death is not unlearnt. *)
+    (* The living do not unlearn a death. *)
     /\ learnt \in BOOLEAN
 
 Init ==
     /\ order \in Orders
-    /\ memory = [cell \in Cells |-> 0]
+    /\ memory = [cell \in Cells |->
+                    CASE cell \in {RecordsWritten, WritePosition} -> Sent
+                      [] \E number \in 1..Sent, half \in {"head", "tail"} : cell = Half(half, PlaceOf(number)) -> cell[2]
+                      [] OTHER -> 0]
     /\ stores = [side \in Sides |-> <<>>]
     /\ at = [writer |-> "claim", reader |-> "look"]
-    /\ claim = 0
-    /\ free = 0
+    /\ claim = Sent
+    /\ free = IF Sent = 0 THEN 0 ELSE Places
     /\ seen = 0
     /\ taken = <<>>
     /\ due = [side \in Sides |-> TRUE]
@@ -170,7 +178,7 @@ WriterLook ==
     /\ due' = [due EXCEPT !.writer = @ /\ learnt]
     /\ Go("writer",
           IF Ready("writer") THEN (IF claim < Records THEN "claim" ELSE "closed")
-          ELSE IF learnt' THEN "told" ELSE "park")
+          ELSE IF learnt' THEN "told" ELSE Rest.found)
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken>>
 
 (* The writer stores one half of the body; the ring is bytes, and no store of bytes releases anything. *)
@@ -202,13 +210,13 @@ ReaderLook ==
     /\ at.reader = "look"
     /\ seen' = Load("reader", WritePosition)
     /\ due' = [due EXCEPT !.reader = @ /\ HasRecord]
-    /\ Go("reader", IF HasRecord THEN "read" ELSE IF due.reader THEN "ask" ELSE "park")
+    /\ Go("reader", IF HasRecord THEN "read" ELSE IF due.reader THEN "ask" ELSE Rest.found)
     /\ UNCHANGED <<order, memory, stores, claim, free, taken, learnt>>
 
 (* The reader, who has found nothing, asks the kernel whether the writer is dead. *)
 ReaderAsk ==
     /\ at.reader = "ask"
-    /\ Go("reader", IF IsDead("writer") THEN "review" ELSE "park")
+    /\ Go("reader", IF IsDead("writer") THEN "review" ELSE Rest.found)
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
 (* The reader looks once more, behind the death: what the writer has published before it died is there by now. *)
@@ -278,7 +286,7 @@ RingerWake(side) ==
 SleeperPark(side) ==
     /\ at[side] = "park"
     /\ StoreWord(side, Parked(side), 1)
-    /\ Go(side, "look again")
+    /\ Go(side, Rest.park)
     /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
 
 (* What the reader has seen when it looks once more. *)
@@ -289,7 +297,7 @@ SleeperLook(side) ==
     /\ at[side] = "look again"
     /\ SleeperFence(side)
     /\ seen' = SeenBy(side)
-    /\ Go(side, IF Ready(side) THEN "unpark" ELSE "sleep")
+    /\ Go(side, IF Ready(side) THEN "unpark" ELSE Rest.look)
     /\ UNCHANGED <<order, memory, stores, claim, free, taken, due, learnt>>
 
 (* The sleeper takes its flag down, for nobody else did. *)
@@ -306,11 +314,12 @@ SleeperSleep(side) ==
     /\ Go(side, IF memory[Parked(side)] = 1 THEN "asleep" ELSE Awake(side))
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
-(* The bound of the sleep ends it; after so long it is time for both to ask for each other. *)
-SleeperTimeout(side) ==
-    /\ at[side] = "asleep"
-    /\ due' = [each \in Sides |-> TRUE]
-    /\ Go(side, "unpark")
+(* Time passes up to the bound of whoever sleeps, and it is time for the living to ask for each other.  That the bounds
+   of two end at once leaves nothing out: they never sleep at the same time, or a wake-up was lost. *)
+TimePass ==
+    /\ \E side \in Sides : at[side] = "asleep"
+    /\ at' = [side \in Sides |-> IF at[side] = "asleep" THEN "unpark" ELSE at[side]]
+    /\ due' = [side \in Sides |-> at[side] # "dead"]
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, learnt>>
 
 -------------------------------------------------------------------------------
@@ -324,13 +333,16 @@ HardwareFlush(side) ==
         /\ stores' = [stores EXCEPT ![side] = SubSeq(@, 1, i - 1) \o SubSeq(@, i + 1, Len(@))]
         /\ UNCHANGED <<order, at, claim, free, seen, taken, due, learnt>>
 
-(* A side is killed: what it has stored reaches memory nevertheless, and what it had in hands is nobody's. *)
+(* A side is killed: what it has stored reaches memory nevertheless, and what it alone knew is gone. *)
 FaultKill(side) ==
     /\ side \in Mortal
     /\ at[side] \notin Ended
     /\ Go(side, "dead")
-    /\ claim' = IF side = "writer" THEN 0 ELSE claim
-    /\ UNCHANGED <<order, memory, stores, free, seen, taken, due, learnt>>
+    /\ due' = [due EXCEPT ![side] = FALSE]
+    /\ IF side = "writer"
+       THEN claim' = 0 /\ free' = 0 /\ learnt' = FALSE /\ UNCHANGED seen
+       ELSE seen' = 0 /\ UNCHANGED <<claim, free, learnt>>
+    /\ UNCHANGED <<order, memory, stores, taken>>
 
 -------------------------------------------------------------------------------
 
@@ -339,7 +351,8 @@ System ==
     \/ ReaderLook \/ ReaderAsk \/ ReaderReview \/ ReaderRead \/ ReaderCount \/ ReaderConsume
     \/ \E side \in Sides :
         \/ RingerLook(side) \/ RingerLower(side) \/ RingerWake(side)
-        \/ SleeperPark(side) \/ SleeperLook(side) \/ SleeperUnpark(side) \/ SleeperSleep(side) \/ SleeperTimeout(side)
+        \/ SleeperPark(side) \/ SleeperLook(side) \/ SleeperUnpark(side) \/ SleeperSleep(side)
+    \/ TimePass
 Hardware == \E side \in Sides : HardwareFlush(side)
 Fault == \E side \in Sides : FaultKill(side)
 
@@ -363,7 +376,7 @@ FairSpec ==
     /\ \A side \in Sides :
         /\ WF_vars(RingerLook(side)) /\ WF_vars(RingerLower(side)) /\ WF_vars(RingerWake(side))
         /\ WF_vars(SleeperPark(side)) /\ WF_vars(SleeperLook(side)) /\ WF_vars(SleeperUnpark(side))
-        /\ WF_vars(SleeperSleep(side)) /\ WF_vars(at[Other(side)] = "dead" /\ SleeperTimeout(side))
+        /\ WF_vars(SleeperSleep(side)) /\ WF_vars(at[side] = "dead" /\ TimePass)
         /\ WF_vars(HardwareFlush(side))
 
 -------------------------------------------------------------------------------

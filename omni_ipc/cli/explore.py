@@ -80,7 +80,7 @@ def explore(
     json: Json = None,
 ) -> int:
     """Run a scenario under schedule after schedule, until one fails or none is left."""
-    from omni_ipc.scenarios import DEFECTS
+    from omni_ipc.scenarios import KNOWN
     from omni_ipc.testbed import saved
     from omni_ipc.workflows.exploring import expected, explore_scenario, pace
 
@@ -107,7 +107,7 @@ def explore(
             progress=lambda now: show_progress(pace(now), now.schedules, runs or expected(now)),
         )
     reason = report.reason.removesuffix(f": {report.failure}")  # it is told below
-    about = [DEFECTS[defect].summary] if defect else []
+    about = [KNOWN[defect].summary] if defect else []
     out.say(verdict_lines(named(scenario, defect), report.verdict, *about, reason, effort(report), *report.notes))
     if report.trace:
         _tell_trace(out, report.trace, save)

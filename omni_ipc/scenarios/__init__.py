@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from omni_ipc.errors import UnknownName
-from omni_ipc.scenarios.defects import DEFECTS, Defect
+from omni_ipc.scenarios.defects import DEFECTS, KNOWN, Defect
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.scenario import Scenario, World, WorldClass
 from omni_ipc.scenarios.table import SCENARIOS
@@ -11,6 +11,7 @@ from omni_ipc.scenarios.world import Launch, OutputsLost
 
 __all__ = [
     "DEFECTS",
+    "KNOWN",
     "SCENARIOS",
     "Defect",
     "Launch",

@@ -1,4 +1,4 @@
-"""The field defects, each a small override of one method of the reference; the product itself contains none."""
+"""Defects, each a small override of one method of the reference; the product itself contains none."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from typing import Any
 from omni_ipc.scenarios.defects_device import SleepWithoutDrain, UnsynchronisedCopy
 from omni_ipc.scenarios.defects_engine import DeferredAdmission, ShortOutputTimeout, ShutdownDiscardsDelivered
 from omni_ipc.scenarios.defects_executor import CancelledFuture, StaleReply, WaitAfterShutdown
+from omni_ipc.scenarios.defects_lane import (
+    ClosedAtOnce,
+    DeathBeforeDrain,
+    LostWakeup,
+    MissingReleaseFence,
+    NoRoomAskedFor,
+    PositionBeforeCount,
+    PublishBeforeBody,
+)
 from omni_ipc.scenarios.defects_link import AggregateOverflow, LossyOverflow, TimeoutConsumes
 from omni_ipc.scenarios.defects_streams import (
     AbandonedStream,
@@ -59,7 +68,7 @@ class UnpackOutsideLock(ResultPump):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Defect:
-    """A fault of the field, put back on purpose: where it shows, and what to build the world of.
+    """A fault, put in on purpose: where it shows, and what to build the world of.
 
     Args:
         also: scenarios besides, in which it can be driven along a model.
@@ -108,3 +117,20 @@ DEFECTS = {
         ),
     )
 }
+"""Those of the field, each put back."""
+
+UNMET = {
+    defect.name: defect
+    for defect in (
+        Defect("publish_before_body", "lane", Parts(writer=PublishBeforeBody)),
+        Defect("position_before_count", "lane", Parts(writer=PositionBeforeCount)),
+        Defect("missing_release_fence", "dual_writer_stores", Parts(writer=MissingReleaseFence)),
+        Defect("no_room_asked_for", "lane", Parts(writer=NoRoomAskedFor)),
+        Defect("closed_at_once", "lane", Parts(writer=ClosedAtOnce)),
+        Defect("death_before_drain", "lane", Parts(reader=DeathBeforeDrain)),
+        Defect("lost_wakeup", "lane", Parts(bell=LostWakeup)),
+    )
+}
+"""Those that nobody has met in the field: what the lane's order of accesses is for."""
+
+KNOWN = DEFECTS | UNMET

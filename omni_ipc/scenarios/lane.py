@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from omni_ipc.errors import LaneBroken, PeerClosed, PeerDied, UsageError
 from omni_ipc.records import Field
-from omni_ipc.scenarios.lane_end import BROKEN, CLOSED, TOLD, LaneEnd
+from omni_ipc.scenarios.lane_end import BROKEN, CLOSED, DEAD, TOLD, LaneEnd
 from omni_ipc.scenarios.lane_memory import BODY, RING_BYTES, LaneMemory, number_at, room_until
 from omni_ipc.scenarios.lane_observed import Access, ObservedBell, ObservedLane, ObservedWords, ringer, sleeper
 from omni_ipc.scenarios.parts import Parts
-from omni_ipc.scenarios.world import Launch, OutputsLost, PendingStep
+from omni_ipc.scenarios.world import END, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.transport.layout import (
     READ_POSITION,
@@ -50,11 +50,14 @@ _READERS: dict[Access, str] = {
     ("store", READ_POSITION): "Reader.Consume",
     **ringer(WRITER_PARKED),
 }
+Step = tuple[str, Mapping[str, Field]] | None
+"""What a side will do next."""
+
 _STANDS = {"Ringer.Look": "ring", "Sleeper.Look": "look again", "words.woken": "asleep"}
 
 
 class LaneWorld:
-    """Sends one message and the end of all; each access is judged, and a sleep that only its bound has ended."""
+    """Closes a lane whose ring is full; each access is judged, and each sleep that nothing but its bound has ended."""
 
     def __init__(self, rt: Runtime, parts: Parts, launch: Launch | None = None) -> None:
         if launch is not None:
@@ -72,12 +75,13 @@ class LaneWorld:
             self._writer.batch_bytes = RING_BYTES  # the ring has one place
             self._reader = parts.reader(self._open(Side.READER, _READERS))
             self._port = Port(rt=rt, lanes=[self._reader], doorbell=self._doorbell(Side.READER, sleeper(READER_PARKED)))
+            self._writer.send(BODY, timeout=0)
 
     def run(self) -> Sequence[tuple[str, str]]:
         """Run to the end.
 
         Returns:
-            How each side ended; "dead" of one that was killed.
+            How each side ended; DEAD of one that was killed.
 
         Raises:
             OutputsLost: something was wrong on the way.
@@ -86,26 +90,47 @@ class LaneWorld:
             for side, play in ((Side.WRITER, self._write), (Side.READER, self._read)):
                 end = self._ends[side]
                 end.task = self._rt.spawn(self._play, end, play, name=end.name)
-        for end in self._ends.values():
+        for end in reversed(self._ends.values()):
             assert end.task is not None
             end.task.join()
+            if end.ending == BROKEN:
+                break  # the writer would wait for room for ever
+        with self._rt.region(END):
+            pass
         if complaints := [complaint for end in self._ends.values() for complaint in end.complaints]:
             raise OutputsLost("\n".join(complaints))
-        return tuple((end.name, end.ending or "dead") for end in self._ends.values())
+        return tuple((end.name, end.ending or DEAD) for end in self._ends.values())
 
     def project(self, pending: PendingStep) -> Mapping[str, object]:
         """Project onto the variables of Lane."""
-        looks = {Side.WRITER: self._writer._patience._looks, Side.READER: self._port._looks}
+        at = {end.name: _stand(end, pending(end.name)) for end in self._ends.values()}
+        looks = {"writer": self._writer._patience._looks, "reader": self._port._looks}
         return {
             "memory": self._memory.cells(),
-            "at": {end.name: _stand(end, pending(end.name)) for end in self._ends.values()},
-            "claim": self._claim(pending(self._ends[Side.WRITER].name)),
-            "free": room_until(self._writer._free_until),
-            "seen": number_at(self._reader._seen),
+            "at": at,
             "taken": self._ends[Side.READER].taken,
-            "due": {self._ends[side].name: looks[side]._next <= self._rt.now() for side in Side},
+            "due": {name: at[name] != DEAD and looks[name]._next <= self._rt.now() for name in at},
+            **self._known_to_writer(at["writer"], pending("writer")),
+            "seen": 0 if at["reader"] == DEAD else number_at(self._reader._seen),
+        }
+
+    def _known_to_writer(self, at: str, step: Step) -> Mapping[str, object]:
+        if at == DEAD:
+            return {"claim": 0, "free": 0, "learnt": False}
+        return {
+            "claim": self._claim(step),
+            "free": room_until(self._writer._free_until),
             "learnt": self._writer._patience._end is not None,
         }
+
+    def _claim(self, step: Step) -> int:
+        """Tell which record the writer is about to write, count or publish, or wrote last."""
+        match step:
+            case ("Writer.Write", {"record": int(number)}) | ("Writer.Count", {"value": int(number)}):
+                return number
+            case ("Writer.Advance", {"value": int(position)}):
+                return number_at(position)
+        return self._memory.written
 
     def _open(self, side: Side, names: Mapping[Access, str]) -> ObservedLane:
         return ObservedLane(
@@ -117,7 +142,6 @@ class LaneWorld:
         return ObservedBell(self._rt, words, READER_PARKED, self._parts.bell)
 
     def _write(self) -> None:
-        self._writer.send(BODY, timeout=math.inf)
         self._writer.close(math.inf)
         self._writer.join(math.inf)
 
@@ -137,19 +161,10 @@ class LaneWorld:
             ending = BROKEN
         end.ended(ending)
 
-    def _claim(self, step: tuple[str, Mapping[str, Field]] | None) -> int:
-        """Tell which record the writer is about to write, count or publish, or wrote last; of a dead one, none."""
-        match step:
-            case ("Writer.Write", {"record": int(number)}) | ("Writer.Count", {"value": int(number)}):
-                return number
-            case ("Writer.Advance", {"value": int(position)}):
-                return number_at(position)
-        return self._memory.written if step or self._ends[Side.WRITER].ending else 0
 
-
-def _stand(end: LaneEnd, step: tuple[str, Mapping[str, Field]] | None) -> str:
+def _stand(end: LaneEnd, step: Step) -> str:
     """Say what a side does next, or how it ended, in the model's words."""
     if step is None:
-        return end.ending or "dead"
+        return end.ending or DEAD
     action, fields = step
     return _STANDS.get(action) or str(fields.get("half", action.partition(".")[2].lower()))

@@ -6,8 +6,8 @@ from omni_ipc.scenarios.lane_memory import RECORDS, LaneMemory, parts_of
 from omni_ipc.seam.api import Task
 from omni_ipc.transport.layout import Side
 
-CLOSED, TOLD, BROKEN = "closed", "told", "broken"
-"""How a side may end: all was sent and taken, it heard of a death, or it met what is no record."""
+CLOSED, TOLD, BROKEN, DEAD = "closed", "told", "broken", "dead"
+"""How a side may end: all was sent and taken, it heard of a death, it met what is no record, or it was killed."""
 
 
 class LaneEnd:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Field, MemoryOrder
-from omni_ipc.scenarios.defects import DEFECTS
+from omni_ipc.scenarios.defects import KNOWN
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import END, Launch, PendingStep
 from omni_ipc.seam.api import Runtime
@@ -119,9 +119,9 @@ class Scenario:
         """
         if defect is None:
             return Parts()
-        known = DEFECTS.get(defect)
+        known = KNOWN.get(defect)
         if known is None:
-            raise UnknownName("defect", defect, DEFECTS)
+            raise UnknownName("defect", defect, KNOWN)
         if self.name not in (known.scenario, *known.also):
             raise UsageError(
                 f"The defect '{defect}' does not show in the scenario '{self.name}'. "

@@ -6,6 +6,7 @@ that others may come between any two of them. All records are of one length: a p
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -42,7 +43,6 @@ class Record(NamedTuple):
 
 _WORD_BYTES = 8
 _WORDS = {RECORDS_WRITTEN * _WORD_BYTES: "count", WRITE_POSITION * _WORD_BYTES: "position"}
-_STEPS = {"record": "Writer.Fill", "count": "Writer.Count", "position": "Writer.Advance"}
 
 
 class SteppedRing:
@@ -122,11 +122,19 @@ class _SteppedWords:
         self._step(offset, self._words.write, offset, data)
 
     def _step(self, offset: int, access: Callable[..., object], *args: Any) -> None:
-        cell = _cell(offset)
-        if cell is None:  # the reader's
-            access(*args)
-            return
-        with self._rt.region(_STEPS[cell]):
+        """Let a store be a step, if the model speaks of it: of those of the reader it does not.
+
+        Spec: WriterFill, WriterCount, WriterAdvance
+        """
+        step: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+        match _cell(offset):
+            case "record":
+                step = self._rt.region("Writer.Fill")
+            case "count":
+                step = self._rt.region("Writer.Count")
+            case "position":
+                step = self._rt.region("Writer.Advance")
+        with step:
             access(*args)
 
 

@@ -124,7 +124,7 @@ SCENARIOS: Mapping[str, Scenario] = {
             steps=lane.STEPS,
             transparent=("Writer.Publish", "Reader.Take", "Bell.Park"),
             faults=(EarlyTimers(_ALWAYS), Kill("writer"), Kill("reader")),
-            agents={"FaultKill": "kill({side})", "SleeperTimeout": "time", "HardwareFlush": "{side}'s stores"},
+            agents={"FaultKill": "kill({side})", "TimePass": "time", "HardwareFlush": "{side}'s stores"},
         ),
         Scenario(
             name="future_orphan",

@@ -18,7 +18,7 @@ from omni_ipc.conformance.result import Result
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Trace, Verdict
-from omni_ipc.scenarios import DEFECTS, SCENARIOS, Scenario
+from omni_ipc.scenarios import KNOWN, SCENARIOS, Scenario
 from omni_ipc.workflows.driven import follow_model
 
 ROUNDS = 3
@@ -77,7 +77,7 @@ def names_model(name: str) -> bool:
 
 def scenario_of(model: Model) -> Scenario | None:
     """The scenario at the grain of a model: that in which its defect shows, if there are several."""
-    known = DEFECTS.get(model.defect or "")
+    known = KNOWN.get(model.defect or "")
     showing = {known.scenario, *known.also} if known else set()
     scenarios = [scenario for scenario in SCENARIOS.values() if scenario.model == model.spec]
     return next((scenario for scenario in scenarios if scenario.name in showing), next(iter(scenarios), None))
@@ -110,7 +110,7 @@ def _counter(model: Model, manifest: Manifest, toolchain: Toolchain, children: C
 
 
 def _has_code(defect: str, scenario: Scenario) -> bool:
-    known = DEFECTS.get(defect)
+    known = KNOWN.get(defect)
     return known is not None and scenario.name in (known.scenario, *known.also)
 
 
@@ -119,7 +119,7 @@ def _with_defect(defect: str, trace: Trace, scenario: Scenario, result: Result) 
 
     It goes all the way. Then it fails; but where a lasso goes round, or nothing more happens, that alone is the harm.
     """
-    known = DEFECTS.get(defect)
+    known = KNOWN.get(defect)
     if known is None:
         return True, "No code has this fault."
     if scenario.name not in (known.scenario, *known.also):

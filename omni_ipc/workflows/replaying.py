@@ -70,8 +70,8 @@ def replay(
         raise UsageError(
             "The trace has no steps, so there is nothing to replay. Make it anew: omni-ipc explore --save."
         )
-    if trace.defect is not None and trace.defect not in scenarios.DEFECTS:
-        raise UnknownName("defect", trace.defect, scenarios.DEFECTS)
+    if trace.defect is not None and trace.defect not in scenarios.KNOWN:
+        raise UnknownName("defect", trace.defect, scenarios.KNOWN)
     if on not in list(On):
         raise UnknownName("place to replay on", on, list(On))
     if on == On.CONTROLLED:

@@ -98,8 +98,8 @@ def _check(file: Path, trace: Trace) -> None:
             f"Replay it on threads: omni-ipc replay {file} --on threads."
         )
     scenario = scenarios.find(trace.scenario)
-    if trace.defect is not None and trace.defect not in scenarios.DEFECTS:
-        raise UnknownName("defect", trace.defect, scenarios.DEFECTS)
+    if trace.defect is not None and trace.defect not in scenarios.KNOWN:
+        raise UnknownName("defect", trace.defect, scenarios.KNOWN)
     scenario.parts(trace.defect)  # refuses a defect of another scenario
     if not schedule_of(trace, scenario, trace.defect):
         raise UsageError(f"'{file}' has no steps that could be put in order. Make it anew: omni-ipc explore --save.")

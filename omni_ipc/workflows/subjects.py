@@ -109,9 +109,9 @@ def chosen_scenarios(names: Sequence[str], manifest: Manifest, defect: str | Non
         return [one for one in known if one.name in names or one.model in names]
     if defect is None:
         return known
-    if defect not in scenarios.DEFECTS:
-        raise UnknownName("defect", defect, scenarios.DEFECTS)
-    showing = scenarios.DEFECTS[defect]
+    if defect not in scenarios.KNOWN:
+        raise UnknownName("defect", defect, scenarios.KNOWN)
+    showing = scenarios.KNOWN[defect]
     if chosen := [one for one in known if one.name in (showing.scenario, *showing.also)]:
         return chosen
     raise UsageError(

@@ -2,12 +2,15 @@
 (* Refinement, defects that a Bug cfg swaps in, and probes.                  *)
 EXTENDS Lane
 
-(* The lane is a queue of one writer; a half that is another record's is no number. *)
+(* The lane is a queue of one writer, for what is sent from the beginning on; a half that is another record's is no
+   number. *)
+Crossed == SubSeq(taken, Sent + 1, Len(taken))
 Abs == INSTANCE Fifo WITH
     Writers <- {"writer"},
-    Messages <- Records,
-    sent <- [writer \in {"writer"} |-> Load("writer", WritePosition)],
-    taken <- [writer \in {"writer"} |-> [i \in DOMAIN taken |-> IF taken[i][1] = taken[i][2] THEN taken[i][1] ELSE 0]]
+    Messages <- Records - Sent,
+    sent <- [writer \in {"writer"} |-> Load("writer", WritePosition) - Sent],
+    taken <- [writer \in {"writer"} |->
+                [i \in DOMAIN Crossed |-> IF Crossed[i][1] = Crossed[i][2] THEN Crossed[i][1] - Sent ELSE 0]]
 RefinesProp == Abs!FairSpec
 
 (* Everything that must happen in the end. *)
@@ -28,24 +31,13 @@ NoFenceOfWriter(side) == side = "reader" => Fence(side)
 (* Defect missing_reader_fence: the reader looks again while its flag is still in its buffer. *)
 NoFenceOfReader(side) == side = "writer" => Fence(side)
 
-(* Defect lost_wakeup: the sleeper looks again first ... *)
-SleeperLook_Bug(side) ==
-    /\ at[side] = "park"
-    /\ seen' = SeenBy(side)
-    /\ Go(side, IF Ready(side) THEN "unpark" ELSE "look again")
-    /\ UNCHANGED <<order, memory, stores, claim, free, taken, due, learnt>>
-
-(* ... and raises its flag when it has seen nothing. *)
-SleeperPark_Bug(side) ==
-    /\ at[side] = "look again"
-    /\ StoreWord(side, Parked(side), 1)
-    /\ Go(side, "sleep")
-    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
+(* Defect lost_wakeup: the sleeper looks again first, and raises its flag when it has seen nothing. *)
+Rest_LookFirst == [found |-> "look again", look |-> "park", park |-> "sleep"]
 
 (* Defect death_before_drain: who hears of the death gives up at once, and does not look again. *)
 ReaderAsk_Bug ==
     /\ at.reader = "ask"
-    /\ Go("reader", IF IsDead("writer") THEN "told" ELSE "park")
+    /\ Go("reader", IF IsDead("writer") THEN "told" ELSE Rest.found)
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
 (* Mutant no_room_asked_for: the writer claims a place that the reader has not given back. *)
