@@ -74,6 +74,8 @@ Rest == [found |-> "park", park |-> "look again", look |-> "sleep"]
 Writing == {"head", "tail", "count", "advance"}
 Reading == {"ask", "review", "read", "count", "consume"}
 Ringing == {"ring", "lower", "wake"}
+(* A reader that has counted what it took gives the place back, and rings behind that. *)
+RingingSoon == Ringing \cup {"consume"}
 Parking == {"park", "look again", "unpark", "sleep", "asleep"}
 (* "closed": everything was sent and taken; "told": got PeerDied; "broken": met what is no record; "dead": was killed. *)
 Ended == {"closed", "told", "broken", "dead"}
@@ -111,7 +113,7 @@ Init ==
     /\ stores = [side \in Sides |-> <<>>]
     /\ at = [writer |-> "claim", reader |-> "look"]
     /\ claim = Sent
-    /\ free = IF Sent = 0 THEN 0 ELSE Places
+    /\ free = 0
     /\ seen = 0
     /\ taken = <<>>
     /\ due = [side \in Sides |-> TRUE]
@@ -395,10 +397,9 @@ NoOverrunInv == memory[WritePosition] - memory[ReadPosition] \in 0..Places
 (* The writer's count is never behind what the reader has taken, not even if the writer died. *)
 CountCoversTakenInv == Len(taken) <= memory[RecordsWritten]
 
-(* Nobody sleeps before something that it waits for, unless the other side rings next or soon, or is dead: the reader
-   counts what it has taken, gives the place back, and then rings. *)
+(* Nobody sleeps before something that it waits for, unless the other side is about to ring, or dead. *)
 NoLostWakeupInv ==
-    \A side \in Sides : at[side] = "asleep" /\ Ready(side) => at[Other(side)] \in Ringing \cup {"consume", "dead"}
+    \A side \in Sides : at[side] = "asleep" /\ Ready(side) => at[Other(side)] \in RingingSoon \cup {"dead"}
 
 (* Who is told that the other side died hears the truth; the reader hears it behind everything that was published. *)
 ToldTheTruthInv ==

@@ -118,12 +118,15 @@ class Followed(msgspec.Struct, frozen=True):
         return f"All {self.steps} steps ran, with the state of the model after each."
 
 
+_IN_NOTHING = frozenset[str]().__contains__
+
+
 def follow(
     trace: Trace,
     driven: Driven,
     *,
     actions: Collection[str],
-    is_agent: Callable[[str], bool] = lambda task: False,
+    is_agent: Callable[[str], bool] = _IN_NOTHING,
     internal_steps: int = 1000,
 ) -> Followed:
     """Drive code along a trace, then let it run to its end.

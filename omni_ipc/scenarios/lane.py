@@ -13,20 +13,21 @@ from collections.abc import Callable, Mapping, Sequence
 from omni_ipc.errors import LaneBroken, PeerClosed, PeerDied, UsageError
 from omni_ipc.records import Field
 from omni_ipc.scenarios.lane_end import BROKEN, CLOSED, DEAD, TOLD, LaneEnd
-from omni_ipc.scenarios.lane_memory import BODY, RING_BYTES, LaneMemory, number_at, room_until
-from omni_ipc.scenarios.lane_observed import Access, ObservedBell, ObservedLane, ObservedWords, ringer, sleeper
+from omni_ipc.scenarios.lane_memory import RING_BYTES, LaneMemory, number_at, room_until
+from omni_ipc.scenarios.lane_observed import (
+    Access,
+    ObservedBell,
+    ObservedLane,
+    ObservedWords,
+    reader,
+    ringer,
+    sleeper,
+    writer,
+)
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import END, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
-from omni_ipc.transport.layout import (
-    READ_POSITION,
-    READER_PARKED,
-    RECORDS_TAKEN,
-    RECORDS_WRITTEN,
-    WRITE_POSITION,
-    WRITER_PARKED,
-    Side,
-)
+from omni_ipc.transport.layout import READER_PARKED, WRITER_PARKED, Side
 from omni_ipc.transport.port import Port
 
 STEPS = frozenset(
@@ -38,18 +39,6 @@ STEPS = frozenset(
     }
 )
 
-_WRITERS: dict[Access, str] = {
-    ("write",): "Writer.Write",
-    ("store", RECORDS_WRITTEN): "Writer.Count",
-    ("store", WRITE_POSITION): "Writer.Advance",
-    **sleeper(WRITER_PARKED),
-}
-_READERS: dict[Access, str] = {
-    ("load", WRITE_POSITION): "Reader.Review",  # where it is no part of a look
-    ("store", RECORDS_TAKEN): "Reader.Count",
-    ("store", READ_POSITION): "Reader.Consume",
-    **ringer(WRITER_PARKED),
-}
 Step = tuple[str, Mapping[str, Field]] | None
 """What a side will do next."""
 
@@ -70,12 +59,12 @@ class LaneWorld:
             for one, other in (Side, reversed(Side)):
                 self._ends[one].peer = self._ends[other]
             self._writer = parts.writer(
-                self._open(Side.WRITER, _WRITERS), doorbell=self._doorbell(Side.WRITER, ringer(READER_PARKED))
+                self._open(Side.WRITER, writer() | sleeper(WRITER_PARKED)),
+                doorbell=self._doorbell(Side.WRITER, ringer(READER_PARKED)),
             )
             self._writer.batch_bytes = RING_BYTES  # the ring has one place
-            self._reader = parts.reader(self._open(Side.READER, _READERS))
+            self._reader = parts.reader(self._open(Side.READER, reader() | ringer(WRITER_PARKED)))
             self._port = Port(rt=rt, lanes=[self._reader], doorbell=self._doorbell(Side.READER, sleeper(READER_PARKED)))
-            self._writer.send(BODY, timeout=0)
 
     def run(self) -> Sequence[tuple[str, str]]:
         """Run to the end.

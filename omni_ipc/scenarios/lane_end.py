@@ -86,5 +86,5 @@ class LaneEnd:
         published, consumed = self._memory.published, self._memory.consumed
         if published - consumed > 1:
             self.complaints.append(f"{published - consumed} records are published in a ring that holds one")
-        if self._memory.body != (published, published):
+        if published > consumed and self._memory.body != (published, published):
             self.complaints.append(f"record {published} was published, and the ring holds {self._memory.body}")

@@ -1,7 +1,8 @@
 """The memory of a lane whose ring holds one record: what lies there, by the numbers of the records.
 
-Record 1 is a message as large as the ring, and record 2 is END. The positions begin so that the header of each lies at
-the ring's end, and its body at the ring's start: each is written by two accesses, its head and its tail.
+Record 1 is a message as large as the ring, and lies in it from the beginning; record 2 is END. The positions are such
+that the header of each lies at the ring's end, and its body at the ring's start: each is written by two accesses, its
+head and its tail.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 
 from omni_ipc.records import Field
 from omni_ipc.seam.api import Runtime
+from omni_ipc.transport.framing import frame, message_records
 from omni_ipc.transport.lane import Lane, lane_bytes
 from omni_ipc.transport.layout import (
     DOORBELL_BYTES,
@@ -21,21 +23,23 @@ from omni_ipc.transport.layout import (
     RECORDS_TAKEN,
     RECORDS_WRITTEN,
     RING_OFFSET,
+    SMALLEST_RING_BYTES,
     WRITE_POSITION,
     WRITER_PARKED,
+    Kind,
 )
-from omni_ipc.transport.layout import SMALLEST_RING_BYTES as RING_BYTES
 
+RING_BYTES = SMALLEST_RING_BYTES
 RECORDS = 2
-BODY = b"\1" * (RING_BYTES - RECORD_BYTES)  # of the message
 
+_BODY = b"\1" * (RING_BYTES - RECORD_BYTES)  # of the message
 _FIRST = RING_BYTES - RECORD_BYTES
 _NUMBERS = {_FIRST: 0, _FIRST + RING_BYTES: 1, _FIRST + RING_BYTES + RECORD_BYTES + END.size: 2}
-_TAILS = {bytes(END.size): 0, BODY[: END.size]: 1, END.pack(1): 2}
+_TAILS = {bytes(END.size): 0, _BODY[: END.size]: 1, END.pack(1): 2}
 
 
 class LaneMemory:
-    """A lane and the doorbell of its reader, as they are for all to see.
+    """A full lane and the doorbell of its reader, as they are for all to see.
 
     Attributes:
         lane, doorbell: their bytes.
@@ -45,8 +49,11 @@ class LaneMemory:
         self.lane = memoryview(bytearray(lane_bytes(RING_BYTES)))
         self.doorbell = memoryview(bytearray(DOORBELL_BYTES))
         lane = Lane.create(rt=rt, buffer=self.lane, name="lane")
-        lane.words.store(WRITE_POSITION, _FIRST)
         lane.words.store(READ_POSITION, _FIRST)
+        (message,) = frame(message_records(Kind.MESSAGE, _BODY), sequence=0)
+        lane.words.store(WRITE_POSITION, lane.write(_FIRST, message))
+        lane.words.store(RECORDS_WRITTEN, 1)
+        lane.words.fence()
 
     @property
     def written(self) -> int:

@@ -13,7 +13,15 @@ from omni_ipc.scenarios.lane_memory import half_of
 from omni_ipc.seam.api import Runtime, Words
 from omni_ipc.transport.bell import Bell
 from omni_ipc.transport.lane import Lane
-from omni_ipc.transport.layout import WRITER_PARKED, Side, Signature
+from omni_ipc.transport.layout import (
+    READ_POSITION,
+    RECORDS_TAKEN,
+    RECORDS_WRITTEN,
+    WRITE_POSITION,
+    WRITER_PARKED,
+    Side,
+    Signature,
+)
 
 Access = tuple[str | int, ...]
 """What is done, to which word, and with which value, if that matters: ("load", 48), ("store", 48, 1), ("write",)."""
@@ -21,13 +29,51 @@ Access = tuple[str | int, ...]
 _NO_PROCESS = Signature(0, 0)
 
 
+def writer() -> dict[Access, str]:
+    """Name the accesses of who writes to a lane.
+
+    Spec: WriterWrite
+    Spec: WriterCount
+    Spec: WriterAdvance
+    """
+    return {
+        ("write",): "Writer.Write",
+        ("store", RECORDS_WRITTEN): "Writer.Count",
+        ("store", WRITE_POSITION): "Writer.Advance",
+    }
+
+
+def reader() -> dict[Access, str]:
+    """Name the accesses of who reads from a lane.
+
+    Spec: ReaderReview
+    Spec: ReaderCount
+    Spec: ReaderConsume
+    """
+    return {
+        ("load", WRITE_POSITION): "Reader.Review",  # where it is no part of a look
+        ("store", RECORDS_TAKEN): "Reader.Count",
+        ("store", READ_POSITION): "Reader.Consume",
+    }
+
+
 def sleeper(flag: int) -> dict[Access, str]:
-    """Name the accesses of who sleeps on a flag."""
+    """Name the accesses of who sleeps on a flag.
+
+    Spec: SleeperPark
+    Spec: SleeperUnpark
+    Spec: SleeperSleep
+    """
     return {("store", flag, 1): "Sleeper.Park", ("store", flag, 0): "Sleeper.Unpark", ("wait", flag): "Sleeper.Sleep"}
 
 
 def ringer(flag: int) -> dict[Access, str]:
-    """Name the accesses of who wakes that sleeper."""
+    """Name the accesses of who wakes that sleeper.
+
+    Spec: RingerLook
+    Spec: RingerLower
+    Spec: RingerWake
+    """
     return {("load", flag): "Ringer.Look", ("store", flag): "Ringer.Lower", ("wake", flag): "Ringer.Wake"}
 
 
@@ -99,6 +145,11 @@ class ObservedBell(Bell):
         self._bell.ring()
 
     def sleep_unless(self, ready: Callable[[], bool], timeout: float) -> None:
+        """Sleep as the bell does.
+
+        Spec: SleeperLook
+        """
+
         def look() -> bool:
             with self._rt.region("Sleeper.Look"):
                 return ready()
@@ -122,11 +173,19 @@ class ObservedLane(Lane):
         self._end = end
 
     def read(self, position: int, nbytes: int) -> bytearray:
+        """Copy a record out of the ring in one step.
+
+        Spec: ReaderRead
+        """
         with self.rt.region("Reader.Read"):
             data = super().read(position, nbytes)
             self._end.copied(data)
         return data
 
     def signature(self, side: Side) -> Signature | None:
-        with self.rt.region("Reader.Ask"):  # the writer's is a part of its region Writer.Look
+        """Tell whose process to ask for; of the dead there is none. To the writer it is a part of Writer.Look.
+
+        Spec: ReaderAsk
+        """
+        with self.rt.region("Reader.Ask"):
             return _NO_PROCESS if self._end.peer_is_dead() else super().signature(side)

@@ -211,7 +211,7 @@ def test_what_an_agent_does_is_its_step_whatever_it_is_called() -> None:
     """A fault happens when the trace says so, and not as an internal operation."""
     code = FakeCode({"kill(worker)": [Op("fault.kill")], "pump": [Op("Pump.Unpack")]})
     walk = trace(step("pump", "Pump.Unpack"), step("kill(worker)", "Fault.Kill"))
-    followed = follow(walk, code, actions=ACTIONS, agents={"kill(worker)"})
+    followed = follow(walk, code, actions=ACTIONS, is_agent=lambda task: task == "kill(worker)")
     assert followed.refusal is None
     assert code.taken == ["pump:Pump.Unpack", "kill(worker):fault.kill"]
 
