@@ -37,7 +37,7 @@ class FrozenMap(Mapping["Value", "Value"]):
 
     def __init__(self, items: Mapping[Value, Value]) -> None:
         self._items = dict(items)
-        self._hash = hash(frozenset(self._items.items()))
+        self._hash: int | None = None  # most are only compared
 
     def __getitem__(self, key: Value) -> Value:
         return self._items[key]
@@ -48,7 +48,14 @@ class FrozenMap(Mapping["Value", "Value"]):
     def __len__(self) -> int:
         return len(self._items)
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, FrozenMap):  # the general way looks at each item in Python
+            return self._items == other._items
+        return super().__eq__(other)
+
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._items.items()))
         return self._hash
 
     def __repr__(self) -> str:

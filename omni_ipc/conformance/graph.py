@@ -93,6 +93,10 @@ class Graph:
         )
         self.origin = origin
 
+    def named(self, state: int) -> dict[str, Value]:
+        """Give the variables of a state by their names."""
+        return dict(zip(self.variables, self.states[state], strict=True))
+
     @functools.cached_property
     def leaving(self) -> tuple[tuple[int, ...], ...]:
         """Of each state, the places in ``edges`` of the steps out of it."""

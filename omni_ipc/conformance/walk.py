@@ -15,7 +15,7 @@ import enum
 import functools
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from omni_ipc.conformance.divergence import Diverged, Divergence, Kind
@@ -23,12 +23,13 @@ from omni_ipc.conformance.plan import Plan
 from omni_ipc.conformance.reference import Reference
 from omni_ipc.conformance.replay import Offer
 from omni_ipc.conformance.stand import Choose, Run, Stand
+from omni_ipc.values import Value
 
 _IDLE_RUNS = 30
 """Runs that bring nothing new before what is left is given up: the model leaves it open, and the code never chose."""
 
-Begin = Callable[[], AbstractContextManager[Run]]
-"""Begins a run of the same code."""
+Begin = Callable[[Mapping[str, Value]], AbstractContextManager[Run]]
+"""Begins a run of the same code, in an initial state of the model."""
 
 
 class Order(enum.StrEnum):
@@ -78,7 +79,7 @@ class Walker:
         idle = 0
         while (start := plan.first()) is not None and not enough():
             before = len(self.times)
-            if (found := self._walk(functools.partial(self._go, start, plan))) is not None:
+            if (found := self._walk(start, functools.partial(self._go, start, plan))) is not None:
                 return found
             idle = idle + 1 if len(self.times) == before else 0
             if idle > _IDLE_RUNS:
@@ -96,7 +97,7 @@ class Walker:
                 state = self._reference.graph.edges[stand.take(place)].target
             stand.end(state)
 
-        return self._walk(follow, located=True)
+        return self._walk(start, follow, located=True)
 
     def _go(self, state: int, plan: Plan, stand: Stand) -> None:
         """Take steps that are left, as long as there are any ahead."""
@@ -110,9 +111,9 @@ class Walker:
             state = stand.walked[-1].target
         stand.end(state)
 
-    def _walk(self, go: Callable[[Stand], None], *, located: bool = False) -> Divergence | None:
+    def _walk(self, start: int, go: Callable[[Stand], None], *, located: bool = False) -> Divergence | None:
         self.runs += 1
-        with self._begin() as run:
+        with self._begin(self._reference.graph.named(start)) as run:
             stand = Stand(run, self._reference, self._choose, located=located)
             try:
                 go(stand)

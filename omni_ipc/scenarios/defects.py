@@ -13,11 +13,12 @@ from omni_ipc.scenarios.defects_lane import (
     ClosedAtOnce,
     DeathBeforeDrain,
     LostWakeup,
+    MissingReleaseFence,
     NoRoomAskedFor,
     PositionBeforeCount,
     PublishBeforeBody,
 )
-from omni_ipc.scenarios.defects_overflow import AggregateOverflow, LossyOverflow, TimeoutConsumes
+from omni_ipc.scenarios.defects_link import AggregateOverflow, LossyOverflow, TimeoutConsumes
 from omni_ipc.scenarios.defects_streams import (
     AbandonedStream,
     AbortedOutputLeak,
@@ -89,11 +90,11 @@ DEFECTS = {
     defect.name: defect
     for defect in (
         Defect("late_split_map", "split_map", Parts(table=LateSplitMap)),
-        Defect("dual_writers", "dual_writer_ring", Parts(worker=DualWriters)),
+        Defect("dual_writers", "dual_writer_ring", Parts(worker=DualWriters), also=("dual_writer_stores",)),
         Defect("unpack_outside_lock", "future_orphan", Parts(pump=UnpackOutsideLock)),
-        Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow)),
-        Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes)),
-        Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow)),
+        Defect("lossy_overflow", "overflow", Parts(link=LossyOverflow), also=("large_messages",)),
+        Defect("timeout_consumes", "overflow", Parts(link=TimeoutConsumes), also=("large_messages",)),
+        Defect("aggregate_overflow", "overflow", Parts(link=AggregateOverflow), also=("large_messages",)),
         Defect("sleep_without_drain", "drain", Parts(worker=SleepWithoutDrain), also=("drain_before_sleep",)),
         Defect("unsynchronised_copy", "device_copy", Parts(worker=UnsynchronisedCopy), also=("device_streams",)),
         Defect("abandoned_stream", "disconnect", Parts(scheduler=AbandonedStream), also=("abandoned_stream",)),
@@ -123,6 +124,7 @@ UNMET = {
     for defect in (
         Defect("publish_before_body", "lane", Parts(writer=PublishBeforeBody)),
         Defect("position_before_count", "lane", Parts(writer=PositionBeforeCount)),
+        Defect("missing_release_fence", "dual_writer_stores", Parts(writer=MissingReleaseFence)),
         Defect("no_room_asked_for", "lane", Parts(writer=NoRoomAskedFor)),
         Defect("closed_at_once", "lane", Parts(writer=ClosedAtOnce)),
         Defect("death_before_drain", "lane", Parts(reader=DeathBeforeDrain)),

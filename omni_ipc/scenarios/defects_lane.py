@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 
 from omni_ipc.errors import PeerDied
@@ -38,6 +39,20 @@ class PositionBeforeCount(LaneWriter):
                 position = self.lane.write(position, piece)
             self._words.store(WRITE_POSITION, (position + ALIGNMENT - 1) & -ALIGNMENT)
             self._words.store(RECORDS_WRITTEN, written)
+            if self._doorbell is not None:
+                self._doorbell.ring()
+
+
+class MissingReleaseFence(LaneWriter):
+    """Stores count and position as it stores bytes, and so in no order: the position may be seen before its record."""
+
+    def _publish(self, position: int, pieces: Sequence[Data], written: int) -> None:
+        with self._rt.region("Writer.Publish", lane=self.name, position=position):
+            for piece in pieces:
+                position = self.lane.write(position, piece)
+            end = (position + ALIGNMENT - 1) & -ALIGNMENT
+            for index, value in ((RECORDS_WRITTEN, written), (WRITE_POSITION, end)):
+                self._words.write(index * 8, value.to_bytes(8, sys.byteorder))
             if self._doorbell is not None:
                 self._doorbell.ring()
 

@@ -2,9 +2,7 @@
 
 Meanwhile the engine's receive times out, again and again, in the middle of a message.
 
-This is the path that the model Overflow abstracts from, but not at its grain, so that there is no projection: the
-product takes all records that it finds in one step, where the model takes them one by one; and it has no step for what
-the model's callers decide (join, receive, give up), which the product tells by returning or raising.
+Here time passes, and nobody looks into the way; at the grain of the model Overflow it is `large_messages`.
 """
 
 from __future__ import annotations

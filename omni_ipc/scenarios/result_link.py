@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from omni_ipc.scenarios.ways import LaneWay, Way
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Receiver, Sender
 from omni_ipc.serving.messages import Reply
@@ -59,6 +60,10 @@ class ResultLink:
 
     def attach(self, rt: Runtime, link: HostedWorkers) -> None:
         """Have a worker process's results come this way; those of the product do."""
+
+    def lay(self, rt: Runtime) -> Way:
+        """Lay a way for one writer that never pauses, and a reader that comes late."""
+        return LaneWay(rt)
 
 
 class _PausingWriter(LaneWriter):

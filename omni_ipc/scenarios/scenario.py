@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.records import Field, MemoryOrder
 from omni_ipc.scenarios.defects import KNOWN
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import END, Launch, PendingStep
@@ -17,7 +18,10 @@ from omni_ipc.testbed.faults.kernel import Fault
 
 
 class World(Protocol):
-    """A small world, to be run once."""
+    """A small world, to be run once.
+
+    Where stores are seen late, and the model speaks of that, it has a method `cell` besides: see `StoringWorld`.
+    """
 
     def run(self) -> Sequence[tuple[str, str]]:
         """Run to the end, and tell how it ended for whom.
@@ -28,6 +32,13 @@ class World(Protocol):
 
     def project(self, pending: PendingStep) -> Mapping[str, object]:
         """Give the model's variables, read off the state of the code; none where there is no model."""
+
+
+class StoringWorld(World, Protocol):
+    """A world whose model has late stores as steps."""
+
+    def cell(self, place: Mapping[str, Field]) -> str | None:
+        """Name what lies at a place in memory as the model does, by the fields of a store; None if it knows no such."""
 
 
 class WorldClass(Protocol):
@@ -63,6 +74,8 @@ class Scenario:
         faults: what may go wrong where the model says so.
         agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
             "kill(worker)", "time"; or the name of a task of which every step is that action. Braces as in ``tasks``.
+        orders: value of the model's variable "order" -> the memory order of that machine. A drain, which brings a store
+            to memory, is called after its task and the `cell` then: "writer's stores to position".
         staged: what a worker process computes with.
     """
 
@@ -74,6 +87,7 @@ class Scenario:
     transparent: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     agents: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    orders: Mapping[str, MemoryOrder] = dataclasses.field(default_factory=dict)
     staged: Staged = Staged()
 
     def __post_init__(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from omni_ipc.records import MemoryOrder
 from omni_ipc.scenarios import (
     abandoned_stream,
     admission,
@@ -16,8 +17,10 @@ from omni_ipc.scenarios import (
     drain,
     drain_before_sleep,
     dual_writer_ring,
+    dual_writer_stores,
     future_orphan,
     lane,
+    large_messages,
     late_answer,
     leaving,
     long_render,
@@ -104,6 +107,16 @@ SCENARIOS: Mapping[str, Scenario] = {
             transparent=("Worker.Reply", "Worker.Announce"),
         ),
         Scenario(
+            name="dual_writer_stores",
+            model="DualWriterStores",
+            world=dual_writer_stores.DualWriterStoresWorld,
+            tasks={"Writer": "{writer}", "Reader": "reader of {ring}"},
+            steps=dual_writer_stores.STEPS,
+            transparent=("Writer.Publish",),
+            agents={"HardwareFlush": "{writer}'s stores to {cell}"},
+            orders={"SC": MemoryOrder.SC, "TSO": MemoryOrder.TSO, "WEAK": MemoryOrder.RELEASE},
+        ),
+        Scenario(
             name="lane",
             model="Lane",
             world=lane.LaneWorld,
@@ -132,6 +145,18 @@ SCENARIOS: Mapping[str, Scenario] = {
             world=overflow.OverflowWorld,
             transparent=("Worker.Reply", "Worker.Announce", "Worker.Close"),
             staged=Staged(options={"count": 16}),  # numbers that a datagram holds
+        ),
+        Scenario(
+            name="large_messages",
+            model="Overflow",
+            world=large_messages.LargeMessagesWorld,
+            tasks={"Writer": "writer", "Reader": "reader"},
+            steps=frozenset(
+                {
+                    *(("writer", f"Writer.{verb}") for verb in ("Claim", "Look", "Publish")),
+                    *(("reader", f"Reader.{verb}") for verb in ("Join", "Look", "Take")),
+                }
+            ),
         ),
         Scenario(name="drain", world=drain.DrainWorld, staged=_ON_STREAMS),
         Scenario(

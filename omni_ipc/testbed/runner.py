@@ -97,14 +97,20 @@ class Runner:
             self._guard.__exit__(kind, error, trace)
             self._pool.close()
 
-    def begin(self, chooser: Chooser, prefix: Sequence[int] = ()) -> tuple[Kernel, ControlledRuntime]:
+    def begin(
+        self, chooser: Chooser, prefix: Sequence[int] = (), memory: MemoryOrder | None = None
+    ) -> tuple[Kernel, ControlledRuntime]:
         """Make the world of a run, without starting it.
+
+        Args:
+            memory: the order of this run, if it is not that of all.
 
         Raises:
             KeyboardInterrupt: the user has had enough.
         """
         self._guard.raise_if_interrupted()
-        kernel = self._make(chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix)
+        make = self._make if memory is None else _cheapest(memory, self._faults)
+        kernel = make(chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix)
         sharing = self.sharing if self._takes_runtime and not self._declared else None  # or instrumentation sees it
         return kernel, ControlledRuntime(kernel, self._transparent, sharing)
 

@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from omni_ipc.errors import OmniError, UnknownName, UsageError
-from omni_ipc.records import Failure, Field
+from omni_ipc.records import Failure, Field, MemoryOrder
+from omni_ipc.testbed.buffering import Drain
 from omni_ipc.testbed.faults.agent import Agent
 from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.kernel import Chooser, Kernel
@@ -23,11 +24,13 @@ class Offer:
     """The next step of a living task; or a fault that may happen now, whose task is its agent: "kill(worker)".
 
     Args:
+        number: of the task in its run; drains of one task, each for a place of its own, have one name.
         blocked_on: what it waits for, if it is not enabled.
         where: "outputs.py:88 in deliver".
     """
 
     task: str
+    number: int
     action: str
     fields: dict[str, Field]
     enabled: bool
@@ -79,9 +82,13 @@ class Stepping:
     ) -> None:
         self.runner.__exit__(kind, error, trace)
 
-    def begin(self) -> Stepper:
-        """Make a run, to be used as a context manager; the one before must have been left."""
-        return Stepper(self)
+    def begin(self, memory: MemoryOrder = MemoryOrder.SC) -> Stepper:
+        """Make a run, to be used as a context manager; the one before must have been left.
+
+        Args:
+            memory: when its tasks see each other's stores.
+        """
+        return Stepper(self, memory=memory)
 
 
 class Stepper:
@@ -92,6 +99,7 @@ class Stepper:
 
     Args:
         scenario: or what it has in common with other runs; then there are no options.
+        memory: when tasks see each other's stores; a late store's arrival is a step of a drain.
         options: of `Stepping`.
 
     Attributes:
@@ -99,12 +107,12 @@ class Stepper:
         failure: why the run has ended, if it failed.
     """
 
-    def __init__(self, scenario: Scenario | Stepping, **options: Any) -> None:
+    def __init__(self, scenario: Scenario | Stepping, *, memory: MemoryOrder = MemoryOrder.SC, **options: Any) -> None:
         common = scenario if isinstance(scenario, Stepping) else Stepping(scenario, **options)
         self._own = None if common is scenario else common
         self._runner = common.runner
         self._chooser = _Suspending()
-        self._kernel, self.runtime = self._runner.begin(self._chooser)
+        self._kernel, self.runtime = self._runner.begin(self._chooser, memory=memory)
 
     def __enter__(self) -> Stepper:
         if self._own is not None:
@@ -146,13 +154,16 @@ class Stepper:
         if self._kernel.over:
             return []
         return [
-            Offer(task.name, task.pending.action, task.pending.fields(), True, None, None)
+            Offer(task.name, task.index, task.pending.action, task.pending.fields(), True, None, None)
             for task in self._chooser.enabled
             if task.pending is not None
         ]
 
-    def take(self, task: str) -> None:
+    def take(self, task: str, number: int | None = None) -> None:
         """Let a task perform its pending operation, and go on to its next point; or let a fault happen.
+
+        Args:
+            number: of the task, where several have that name.
 
         Raises:
             Refused: it cannot go on now, or the run is over; the message says what it waits for.
@@ -162,10 +173,11 @@ class Stepper:
         if self._kernel.over:
             how = f"failed: {self.failure}" if self.failure else "ended"
             raise Refused(f"'{task}' cannot take a step: the run has {how}.")
-        chosen = next((enabled for enabled in self._chooser.enabled if enabled.name == task), None)
+        named = (enabled for enabled in self._chooser.enabled if enabled.name == task)
+        chosen = next((enabled for enabled in named if number in (None, enabled.index)), None)
         if chosen is None:
             self._refuse(task)
-        if isinstance(chosen, Agent):
+        if isinstance(chosen, Agent | Drain):
             self._act(chosen)
         else:
             self._kernel.resume(chosen)
@@ -181,7 +193,7 @@ class Stepper:
         self._chooser.then = order = DefaultOrder()
         while not self._kernel.over:
             chosen = order.choose(self._kernel, self._chooser.enabled)
-            if isinstance(chosen, Agent):  # only time: faults are no duty
+            if isinstance(chosen, Agent | Drain):  # of agents only time: faults are no duty
                 self._act(chosen)
             else:
                 self._kernel.resume(chosen)
@@ -197,8 +209,8 @@ class Stepper:
         offer = _offer(living[task], False)
         raise Refused(f"'{task}' cannot take {offer.action}: it waits for {offer.blocked_on} ({offer.where}).")
 
-    def _act(self, agent: Agent) -> None:
-        """Let a fault happen; it takes no task to its next point, so what can be taken now is asked for here."""
+    def _act(self, agent: Agent | Drain) -> None:
+        """Let what has no code act; it takes no task to its next point, so what can be taken now is asked for here."""
         kernel = self._kernel
         kernel.order.append(agent.index)
         kernel.depth += 1
@@ -236,4 +248,4 @@ def _offer(task: Task, enabled: bool) -> Offer:
     if operation is None:
         raise UsageError("Offers are to be had between steps, and not from inside the scenario.")
     blocked_on = None if enabled else operation.blocked_on()
-    return Offer(task.name, operation.action, operation.fields(), enabled, blocked_on, locate(task.frame()))
+    return Offer(task.name, task.index, operation.action, operation.fields(), enabled, blocked_on, locate(task.frame()))

@@ -59,6 +59,8 @@ def _kept(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
 def _staged(step: Step, scenario: Scenario) -> Step | None:
     task = re.sub(r"^(worker\.output) .*", r"\1", step.task)  # a stand-in has a task for each output
     match step.action:
+        case "Writer.Publish" if step.fields.get("way") == "socket":
+            return Step(task, "Socket.Publish")  # lies in it there; between processes it is a region of its own
         case region if is_region(region):
             of_lane = region.startswith(_WAYS) and (step.task, region) not in scenario.steps
             return None if of_lane else Step(task, region, step.fields)

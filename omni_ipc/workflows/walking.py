@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
+from typing import cast
 
-from omni_ipc.records import Failure
+from omni_ipc.records import Failure, Field, MemoryOrder
 from omni_ipc.scenarios import Parts, Scenario, World
+from omni_ipc.scenarios.scenario import StoringWorld
 from omni_ipc.scenarios.world import END, PendingStep
 from omni_ipc.testbed import ControlledRuntime, Offer, ScheduleFailed, Stepper, Stepping
 from omni_ipc.testbed.faults.timers import EarlyTimers
+from omni_ipc.values import Value
 
 _TIME = "time"
 _AGENTS = ("fault.", "time.passes")  # how their steps are called
@@ -38,16 +42,22 @@ class WorldRuns:
         self._stepping.__exit__(kind, error, trace)
 
     @contextlib.contextmanager
-    def begin(self) -> Iterator[WorldRun]:
-        """Begin a run; the one before must have been left."""
+    def begin(self, initial: Mapping[str, Value]) -> Iterator[WorldRun]:
+        """Begin a run in an initial state of the model; the one before must have been left."""
         self._world = None
-        with self._stepping.begin() as stepper:
-            yield WorldRun(stepper, self.project, self._scenario.is_agent)
+        orders = self._scenario.orders
+        memory = orders[str(initial["order"])] if orders else MemoryOrder.SC
+        with self._stepping.begin(memory) as stepper:
+            yield WorldRun(stepper, self.project, self._scenario.is_agent, self._cell if orders else None)
 
     def project(self, pending: PendingStep) -> Mapping[str, object]:
         """Project the run that was begun last; it takes steps to build its world."""
         assert self._world is not None, "the run has come to rest, so the world has been built"
         return self._world.project(pending)
+
+    def _cell(self, place: Mapping[str, Field]) -> str | None:
+        """Name a place in memory; None as long as the world is being built."""
+        return None if self._world is None else cast(StoringWorld, self._world).cell(place)
 
     def _run(self, rt: ControlledRuntime) -> object:
         self._world = self._scenario.world(rt, self._parts)
@@ -62,10 +72,12 @@ class WorldRun:
         stepper: Stepper,
         project: Callable[[PendingStep], Mapping[str, object]],
         is_agent: Callable[[str], bool],
+        cell: Callable[[Mapping[str, Field]], str | None] | None = None,
     ) -> None:
         self._stepper = stepper
         self._project = project
         self._is_agent = is_agent
+        self._cell = cell
 
     @property
     def failure(self) -> Failure | None:
@@ -78,7 +90,14 @@ class WorldRun:
         return self._shown(self._stepper.offers())
 
     def take(self, task: str) -> None:
-        self._stepper.take(task)
+        if self._cell is None or not self._is_agent(task):
+            self._stepper.take(task)
+            return
+        chosen = next((offer for offer in self._stepper.enabled() if self._name(offer) == task), None)
+        if chosen is None:
+            self._stepper.take(task)
+        else:
+            self._stepper.take(chosen.task, chosen.number)
 
     def pass_time(self) -> bool:
         enabled = [offer.task for offer in self._stepper.enabled()]
@@ -99,8 +118,19 @@ class WorldRun:
 
     def _shown(self, offers: Sequence[Offer]) -> Sequence[Offer]:
         """Leave out faults that the model does not speak of, and what comes after its end."""
+        if self._cell is not None:
+            offers = [self._renamed(offer) for offer in offers]
         return [
             offer
             for offer in offers
             if self._is_agent(offer.task) or not (offer.action == END or offer.action.startswith(_AGENTS))
         ]
+
+    def _renamed(self, offer: Offer) -> Offer:
+        return offer if (name := self._name(offer)) == offer.task else dataclasses.replace(offer, task=name)
+
+    def _name(self, offer: Offer) -> str:
+        """Name a task; drains after the cell as well, for there may be one for each."""
+        if self._cell is None or offer.action != "words.flush" or (cell := self._cell(offer.fields)) is None:
+            return offer.task
+        return f"{offer.task} to {cell}"

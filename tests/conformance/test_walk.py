@@ -19,6 +19,7 @@ from omni_ipc.conformance.walk import Order, Walker, never_taken, shortest
 from omni_ipc.conformance.walked import to_path, to_trace
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Failure, FailureKind, Field, Trace
+from omni_ipc.values import Value
 
 State = dict[str, Any]
 TASKS = {"Pump": "pump", "Client": "client {name}", "Client.Close": "closer"}
@@ -117,7 +118,7 @@ def walk(
     order = options.pop("order", Order.OLDEST)
 
     @contextlib.contextmanager
-    def begin() -> Iterator[Code]:
+    def begin(initial: Mapping[str, Value]) -> Iterator[Code]:
         yield Code(tasks or TASKS_OF_CODE, **options)
 
     walker = Walker(against or reference(), begin, order=order)
@@ -269,7 +270,7 @@ def test_a_projection_must_show_what_is_no_ghost(shown: State, complaint: str) -
             return shown
 
     with pytest.raises(UsageError, match=f"{complaint}.*so are ghost"):
-        Walker(reference(), lambda: contextlib.nullcontext(Showing(TASKS_OF_CODE))).cover()
+        Walker(reference(), lambda _: contextlib.nullcontext(Showing(TASKS_OF_CODE))).cover()
 
 
 @pytest.mark.parametrize(
@@ -289,7 +290,7 @@ def test_a_projection_that_gives_no_state_is_told(project: Callable[[], Any], co
             return project()  # type: ignore[no-any-return]
 
     with pytest.raises(UsageError, match=complaint):
-        Walker(reference(), lambda: contextlib.nullcontext(Projecting(TASKS_OF_CODE))).cover()
+        Walker(reference(), lambda _: contextlib.nullcontext(Projecting(TASKS_OF_CODE))).cover()
 
 
 def test_an_action_without_a_task_is_told() -> None:

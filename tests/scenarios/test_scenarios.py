@@ -56,6 +56,8 @@ WALKED = {
     "async_output",
     "device_streams",
     "drain_before_sleep",
+    "dual_writer_stores",
+    "large_messages",
     "late_answer",
     "reused_request_id",
     "shutdown_salvage",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from omni_ipc.errors import UnknownName, UsageError
-from omni_ipc.records import FailureKind
+from omni_ipc.records import FailureKind, MemoryOrder
 from omni_ipc.testbed import ControlledRuntime, Refused, ScheduleFailed, Stepper, Stepping
 from omni_ipc.testbed.faults.kill import Kill
 from omni_ipc.testbed.faults.timers import EarlyTimers
@@ -198,3 +198,44 @@ def test_time_that_finds_nobody_ends_the_run_as_stuck() -> None:
         assert stepper.failure.kind is FailureKind.LOST_WAKEUP
         with pytest.raises(ScheduleFailed, match="wait"):
             stepper.finish()
+
+
+def late(rt: ControlledRuntime) -> list[int]:
+    """Store a word and some bytes in one task, and look at both in another one."""
+    words = rt.words(memoryview(bytearray(32)))
+    seen: list[int] = []
+
+    def store() -> None:
+        words.store(0, 1)
+        words.write(16, b"\2")
+
+    with rt.region("Begin"):
+        tasks = [rt.spawn(store, name="writer"), rt.spawn(lambda: seen.append(words.load(0)), name="reader")]
+    for task in tasks:
+        task.join()
+    return seen
+
+
+def test_a_late_store_reaches_memory_by_a_step_of_a_drain() -> None:
+    """Before that others see what was there before; who takes the step is told by a number if there are several."""
+    with Stepper(late, memory=MemoryOrder.WEAK) as stepper:
+        for task in ("main", "writer", "writer"):
+            stepper.take(task)
+        word, some_bytes = (offer for offer in stepper.enabled() if offer.action == "words.flush")
+        assert (word.task, word.fields["index"]) == (some_bytes.task, 0) == ("writer's stores", 0)
+        assert word.number != some_bytes.number
+        stepper.take(some_bytes.task, some_bytes.number)
+        assert [offer.fields for offer in stepper.enabled() if offer.action == "words.flush"] == [word.fields]
+        stepper.take("reader")
+        assert stepper.finish() == [0]
+
+
+def test_each_run_may_have_a_memory_order_of_its_own() -> None:
+    """What the runs have in common does not depend on it; in order, a store waits for what was stored before it."""
+    with Stepping(late) as stepping:
+        for memory, drains in ((MemoryOrder.SC, 0), (MemoryOrder.TSO, 1), (MemoryOrder.RELEASE, 2)):
+            with stepping.begin(memory) as stepper:
+                for task in ("main", "writer", "writer"):
+                    stepper.take(task)
+                assert sum(offer.action == "words.flush" for offer in stepper.offers()) == drains
+                assert stepper.finish() in ([0], [1])

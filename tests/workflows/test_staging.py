@@ -50,6 +50,13 @@ def test_what_a_lane_and_a_queue_do_is_left_out_unless_the_model_speaks_of_it() 
     assert staged(steps, "dual_writer_ring") == [steps[-1]]
 
 
+def test_a_payload_out_of_band_goes_by_the_socket() -> None:
+    """Only a defect has one; its slot's record goes by the lane, and is left out like all of a lane's."""
+    steps = [Step("worker.output", "Writer.Publish", {"way": way}) for way in ("lane", "socket")]
+    assert staged(steps, "overflow", "timeout_consumes") == [Step("worker.output", "Socket.Publish")]
+    assert staged(steps, "overflow") == []
+
+
 def test_time_that_has_passed_by_what_is_left_out_has_passed_by_the_next_step() -> None:
     """The clock of a conducted run is that of the trace."""
     steps = [

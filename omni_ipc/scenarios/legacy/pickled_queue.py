@@ -10,6 +10,7 @@ Slot and payload are two messages on two ways, and nothing says which belong tog
 from __future__ import annotations
 
 import queue
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from omni_ipc.errors import PeerClosed, Timeout
@@ -19,6 +20,7 @@ from omni_ipc.scenarios.links import Packet
 from omni_ipc.seam.api import Queue, Runtime
 
 M = TypeVar("M")
+T = TypeVar("T")
 
 SLOT_BYTES = 24 << 20
 
@@ -63,18 +65,37 @@ class PickledQueue(Generic[M]):
     def receive(self, timeout: float) -> Packet[M]:
         deadline = self._rt.now() + timeout
         while self._open > 0:
-            try:
-                slot = self._slots.get(timeout=max(0.0, deadline - self._rt.now()))
-            except queue.Empty:
-                raise Timeout(f"Nothing came within {timeout:g} s. Wait longer, or look at the worker.") from None
+            slot = self._slot(deadline)
             if slot is not _GOODBYE:
                 return Packet(*loads(self._payload(deadline) if slot is _ELSEWHERE else slot))
             self._open -= 1
         raise PeerClosed("Every writer has closed the queue, or its reader has.")
 
+    def _slot(self, deadline: float) -> _Slot:
+        def take(timeout: float) -> _Slot:
+            try:
+                return self._slots.get(timeout=timeout)
+            except queue.Empty:
+                raise Timeout(f"Nothing came within {timeout:g} s. Wait longer, or look at the worker.") from None
+
+        return self._take("lane", self._slots.empty, take, deadline)
+
     def _payload(self, deadline: float) -> Pickled:
         """Wait for the payload of a slot that was taken; it is nobody's if this times out."""
-        return self._overflow.receive(max(0.0, deadline - self._rt.now()))
+        return self._take("socket", self._overflow.is_empty, self._overflow.receive, deadline)
+
+    def _take(self, way: str, is_empty: Callable[[], bool], take: Callable[[float], T], deadline: float) -> T:
+        """Take what is there, or comes in time: with time to wait that is no look, and so no step of the model.
+
+        Spec: ReaderLook, ReaderTake
+        """
+        if (left := deadline - self._rt.now()) > 0:
+            return take(left)
+        with self._rt.region("Reader.Look", way=way):
+            if is_empty():
+                return take(0.0)  # which says that there is nothing
+        with self._rt.region("Reader.Take", way=way):
+            return take(0.0)
 
     def close(self) -> None:
         self._open = 0
@@ -88,15 +109,31 @@ class PickledWriter(Generic[M]):
         self._reader = reader
 
     def send(self, message: M, payload: object = None) -> None:
+        """Fill a slot, and with a large message the socket, too.
+
+        Spec: WriterPublish
+        """
         reader = self._reader
         pickled = dumps((message, payload), reader._inline_bytes)
-        if pickled.wire_bytes <= reader._slot_bytes:
-            reader._slots.put(pickled)
+        fits = pickled.wire_bytes <= reader._slot_bytes
+        self._claim("lane")
+        with reader._rt.region("Writer.Publish", way="lane"):
+            reader._slots.put(pickled if fits else _ELSEWHERE)
+        if fits:
             return
-        reader._slots.put(_ELSEWHERE)
         if reader._pause_s:
             reader._rt.sleep(reader._pause_s)
-        reader._overflow.publish(pickled)
+        self._claim("socket")
+        with reader._rt.region("Writer.Publish", way="socket"):
+            reader._overflow.publish(pickled)
+
+    def _claim(self, way: str) -> None:
+        """Find room: there are slots for everything, and a socket takes all that comes.
+
+        Spec: WriterClaim
+        """
+        with self._reader._rt.region("Writer.Claim", way=way):
+            return
 
     def close(self) -> None:
         self._reader._slots.put(_GOODBYE)

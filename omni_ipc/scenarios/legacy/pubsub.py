@@ -38,6 +38,9 @@ class Socket(Generic[T]):
             if self._joined.is_set():
                 self._way.put_nowait(message)
 
+    def is_empty(self) -> bool:
+        return self._way.empty()
+
     def receive(self, timeout: float) -> T:
         """Take the next message.
 

@@ -58,10 +58,19 @@ class BufferedWords(ControlledWords):
         *,
         releases: bool = False,
     ) -> None:
-        flush = Operation("words.flush", subject, nothing, extra=extra)
+        flush = _Arrival("words.flush", subject, nothing, extra=extra)
         target = self._bytes[offset : offset + len(data)]
         store = Store(flush, self._address + offset, target, data, releases=releases)
         self._buffering.buffer(store, subject.place)
+
+
+class _Arrival(Operation):
+    """That a store reaches memory."""
+
+    __slots__ = ()
+
+    def blocked_on(self) -> str:
+        return "what was stored before it"
 
 
 class _Look(Reading):

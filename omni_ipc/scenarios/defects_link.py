@@ -10,9 +10,11 @@ from omni_ipc.scenarios.legacy.overflowing import (
     PausingWorker,
 )
 from omni_ipc.scenarios.legacy.pickled_queue import PickledQueue
+from omni_ipc.scenarios.legacy.pickled_way import PickledWay
 from omni_ipc.scenarios.legacy.pickling import Pickled
 from omni_ipc.scenarios.legacy.pubsub import Socket
 from omni_ipc.scenarios.result_link import Ends, ResultLink
+from omni_ipc.scenarios.ways import Way
 from omni_ipc.scenarios.world import CONFIG
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.messages import Reply
@@ -35,6 +37,13 @@ class _Overflowing(ResultLink):
             pause_s=self.worker.pause_s,
         )
         return Ends(queue.writer(), queue.writer(), queue)
+
+    def lay(self, rt: Runtime) -> Way:
+        finds_subscriber = self.worker.finds_subscriber
+        overflow: Socket[Pickled] = Socket(rt=rt, high_water=int(not finds_subscriber))
+        if finds_subscriber:
+            overflow.join()
+        return PickledWay(rt, overflow, slot_bytes=self.worker.slot_bytes, inline_bytes=self.worker.inline_bytes)
 
     def attach(self, rt: Runtime, link: HostedWorkers) -> None:
         subscriber = Subscriber(rt, *link.pids)
