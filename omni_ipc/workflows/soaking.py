@@ -16,6 +16,7 @@ from pathlib import Path
 from omni_ipc.accounts import Account
 from omni_ipc.errors import UsageError
 from omni_ipc.interrupts import postponed
+from omni_ipc.report.text import counted
 from omni_ipc.stress import stacks
 from omni_ipc.stress.book import Around, Book
 from omni_ipc.stress.ledger import Ledger
@@ -145,7 +146,7 @@ class _Soak:
         why, deadline_s = "there was no more time", time.monotonic() + _EVIDENCE_S
         try:
             while (left := evidence.waiting) and time.monotonic() < deadline_s:
-                self._book.doing = f"looking at {left} recordings"
+                self._book.doing = f"looking at {counted(left, 'recording')}"
                 self._keeper.show()
                 evidence.finish(_SHOW_S)
         except KeyboardInterrupt:
