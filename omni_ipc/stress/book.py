@@ -183,6 +183,7 @@ class Book:
             notes=(*self.around.notes(), *self.notes, *self._more()),
             reasons=(*self.around.failed(), *self.reasons),
             defect=self._config.defect,
+            due_errors=self._ledger.get("due_errors"),
             doing=self.doing,
             memory_bytes=self._config.memory_bytes or 0,
             taken_bytes=self._taken_bytes,
