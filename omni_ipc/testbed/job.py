@@ -20,7 +20,6 @@ from omni_ipc.testbed.loading import load
 from omni_ipc.testbed.merging import News, Share
 from omni_ipc.testbed.outside import go_on_watched
 from omni_ipc.testbed.search import Search
-from omni_ipc.testbed.strategies import SharedDpor
 from omni_ipc.testbed.tally import Progress
 
 
@@ -65,9 +64,9 @@ def _explore(mouth: Mouth) -> None:
 
 def _share(search: Search) -> Share | None:
     strategy = search.strategy
-    if not isinstance(strategy, SharedDpor):
+    if not strategy.is_share:
         return None
-    return Share(strategy.summary(), strategy.whole, search.runner.points())
+    return Share(strategy.summary(), strategy.whole, strategy.ended, strategy.cut, search.runner.points())
 
 
 if __name__ == "__main__":

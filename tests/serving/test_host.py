@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from omni_ipc.errors import OmniError, PeerDied, PeerFailed, ShutdownError
+from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.executor import Executor
 from omni_ipc.serving.host import WorkerHost
 from omni_ipc.serving.messages import Execute
@@ -48,8 +49,9 @@ def test_one_process_runs_workers_one_after_another(host: WorkerHost) -> None:
     """Three workers in a row, each with lanes of its own, in one process."""
     pid = host.pid
     for round_ in range(3):
-        worker = host.open(RT, CHOOSY)
-        executor = executor_over(worker)
+        rt = NativeRuntime()
+        worker = host.open(rt, CHOOSY)
+        executor = executor_over(worker, rt)
         outputs = execute(executor, "x", "yy")
         assert [result_of(executor, output).tolist() for output in outputs] == [[1, 1, 1], [2, 2, 2]], round_
         assert executor.shutdown(), "the worker says goodbye on both lanes"
