@@ -42,6 +42,13 @@ STEPS = frozenset(
 Step = tuple[str, Mapping[str, Field]] | None
 """What a side will do next."""
 
+_BEHIND = {
+    **dict.fromkeys(("Writer.Advance", "Reader.Consume"), "ring"),
+    "Ringer.Lower": "wake",
+    "Sleeper.Park": "look again",
+}
+"""Where a side stands that waits for its stores, by the last of them."""
+
 _STANDS = {"Ringer.Look": "ring", "Sleeper.Look": "look again", "words.woken": "asleep"}
 
 
@@ -119,7 +126,7 @@ class LaneWorld:
                 return number
             case ("Writer.Advance", {"value": int(position)}):
                 return number_at(position)
-        return self._memory.written
+        return self._ends[Side.WRITER].counted
 
     def _open(self, side: Side, names: Mapping[Access, str]) -> ObservedLane:
         return ObservedLane(
@@ -153,7 +160,9 @@ class LaneWorld:
 
 def _stand(end: LaneEnd, step: Step) -> str:
     """Say what a side does next, or how it ended, in the model's words."""
-    if step is None:
+    if end.ending or step is None:
         return end.ending or DEAD
     action, fields = step
+    if action == "words.fence":
+        return _BEHIND[end.last]
     return _STANDS.get(action) or str(fields.get("half", action.partition(".")[2].lower()))

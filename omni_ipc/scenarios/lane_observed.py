@@ -103,7 +103,7 @@ class ObservedWords:
         name = self._names.get(("store", index, value), self._names.get(("store", index), ""))
         with self._rt.region(name, value=value):
             self._words.store(index, value)
-            self._end.accessed(name)
+            self._end.accessed(name, value)
 
     def read(self, offset: int, nbytes: int) -> bytearray:
         return self._words.read(offset, nbytes)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.records import MemoryOrder
 from omni_ipc.scenarios.defects import KNOWN
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.world import END, Launch, PendingStep
@@ -64,6 +65,7 @@ class Scenario:
         agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
             "kill(worker)", "time"; or the name of a task of which every step is that action. Braces as in ``tasks``.
         staged: what a worker process computes with.
+        memory: the order in which its model lets stores reach memory.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     agents: Mapping[str, str] = dataclasses.field(default_factory=dict)
     staged: Staged = Staged()
+    memory: MemoryOrder = MemoryOrder.SC
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transparent", (*self.transparent, END))

@@ -67,15 +67,32 @@ class Store:
 
 
 class Drain(Task):
-    """Moves stores of one task to memory."""
+    """Moves stores of one task to memory.
 
-    __slots__ = ("owner", "stores")
+    Args:
+        may_leave: tells whether a store may arrive before older ones.
+        flush: lets the first store of a drain arrive.
+    """
 
-    def __init__(self, owner: Task, index: int, key: int, may_leave: Callable[[Task, Store], bool]) -> None:
+    __slots__ = ("_flush", "owner", "stores")
+
+    def __init__(
+        self,
+        owner: Task,
+        index: int,
+        key: int,
+        may_leave: Callable[[Task, Store], bool],
+        flush: Callable[[Drain], object],
+    ) -> None:
         super().__init__(f"{owner.name}'s stores", index, key, nothing, ())
         self.owner = owner
         self.stores: deque[Store] = deque()
+        self._flush = flush
         self.ready = lambda: bool(self.stores) and may_leave(owner, self.stores[0])
+
+    def act(self) -> None:
+        """Let the store that is next arrive in memory."""
+        self._flush(self)
 
     @property
     def where(self) -> str | None:
@@ -150,7 +167,7 @@ class BufferingKernel(FaultingKernel):
         caller = self.current
         while isinstance(chosen := super().next_task(), Drain):
             self.current = caller
-            self._flush(chosen)
+            chosen.act()
         return chosen
 
     def leave(self, task: Task) -> Callable[[], object]:
@@ -179,7 +196,7 @@ class BufferingKernel(FaultingKernel):
             address, place = 0, None
         if (owner, address) not in self._drains:
             key = self.identities["stores", owner.key, place]
-            drain = self._drains[owner, address] = Drain(owner, len(self.tasks), key, self._may_leave)
+            drain = self._drains[owner, address] = Drain(owner, len(self.tasks), key, self._may_leave, self._flush)
             self.tasks.append(drain)
         return self._drains[owner, address]
 

@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from omni_ipc.errors import OmniError, UnknownName, UsageError
-from omni_ipc.records import Failure, Field
+from omni_ipc.records import Failure, Field, MemoryOrder
+from omni_ipc.testbed.buffering import Drain
 from omni_ipc.testbed.faults.agent import Agent
 from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.kernel import Chooser, Kernel
@@ -54,6 +55,7 @@ class Stepping:
 
     Args:
         transparent: regions that are no steps of their own; see `ControlledRuntime`.
+        memory: the memory order; where it is weaker than `MemoryOrder.TSO`, several that store share a task's name.
         faults: what may go wrong, as steps of agents beside the tasks'; without any, time passes by itself where
             nobody can go on, and with some it is an agent, too: "time".
         declared: the scenario declares all that its tasks share, so that it need not be looked for.
@@ -64,11 +66,19 @@ class Stepping:
         scenario: Scenario,
         *,
         transparent: Collection[str] = (),
+        memory: MemoryOrder = MemoryOrder.SC,
         faults: Sequence[Fault] = (),
         max_steps: int = 10_000,
         declared: bool = False,
     ) -> None:
-        self.runner = Runner(scenario, transparent=transparent, faults=faults, max_steps=max_steps, declared=declared)
+        self.runner = Runner(
+            scenario,
+            transparent=transparent,
+            memory=memory,
+            faults=faults,
+            max_steps=max_steps,
+            declared=declared,
+        )
 
     def __enter__(self) -> Stepping:
         self.runner.__enter__()
@@ -165,10 +175,7 @@ class Stepper:
         chosen = next((enabled for enabled in self._chooser.enabled if enabled.name == task), None)
         if chosen is None:
             self._refuse(task)
-        if isinstance(chosen, Agent):
-            self._act(chosen)
-        else:
-            self._kernel.resume(chosen)
+        self._take(chosen)
         self._settle()
 
     def finish(self) -> object:
@@ -180,11 +187,7 @@ class Stepper:
         """
         self._chooser.then = order = DefaultOrder()
         while not self._kernel.over:
-            chosen = order.choose(self._kernel, self._chooser.enabled)
-            if isinstance(chosen, Agent):  # only time: faults are no duty
-                self._act(chosen)
-            else:
-                self._kernel.resume(chosen)
+            self._take(order.choose(self._kernel, self._chooser.enabled))  # of agents only time: faults are no duty
         self._settle()
         if self.failure is not None:
             raise ScheduleFailed(self.failure)
@@ -197,8 +200,14 @@ class Stepper:
         offer = _offer(living[task], False)
         raise Refused(f"'{task}' cannot take {offer.action}: it waits for {offer.blocked_on} ({offer.where}).")
 
-    def _act(self, agent: Agent) -> None:
-        """Let a fault happen; it takes no task to its next point, so what can be taken now is asked for here."""
+    def _take(self, task: Task) -> None:
+        if isinstance(task, Agent | Drain):
+            self._act(task)
+        else:
+            self._kernel.resume(task)
+
+    def _act(self, agent: Agent | Drain) -> None:
+        """Let a fault happen, or a store arrive; no task comes to a point, so what can be taken is asked for."""
         kernel = self._kernel
         kernel.order.append(agent.index)
         kernel.depth += 1

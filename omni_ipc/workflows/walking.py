@@ -26,7 +26,9 @@ class WorldRuns:
         # With a fault, if only that time never passes early, time is a step like any other, and in our hands.
         faults = (EarlyTimers(0), *scenario.faults)
         transparent = set(scenario.transparent) - {END}
-        self._stepping = Stepping(self._run, transparent=transparent, faults=faults, declared=True)
+        self._stepping = Stepping(
+            self._run, transparent=transparent, memory=scenario.memory, faults=faults, declared=True
+        )
 
     def __enter__(self) -> WorldRuns:
         self._stepping.__enter__()
