@@ -46,8 +46,9 @@ _BEHIND = {
     **dict.fromkeys(("Writer.Advance", "Reader.Consume"), "ring"),
     "Ringer.Lower": "wake",
     "Sleeper.Park": "look again",
+    "Sleeper.Look": "sleep",
 }
-"""Where a side stands that waits for its stores, by the last of them."""
+"""Where a side stands that waits for its stores, by its last access."""
 
 _STANDS = {"Ringer.Look": "ring", "Sleeper.Look": "look again", "words.woken": "asleep"}
 
@@ -135,7 +136,7 @@ class LaneWorld:
 
     def _doorbell(self, side: Side, names: Mapping[Access, str]) -> ObservedBell:
         words = ObservedWords(self._rt, self._rt.words(self._memory.doorbell), names, self._ends[side])
-        return ObservedBell(self._rt, words, READER_PARKED, self._parts.bell)
+        return ObservedBell(self._rt, words, READER_PARKED, self._ends[side], self._parts.bell)
 
     def _write(self) -> None:
         self._writer.close(math.inf)
