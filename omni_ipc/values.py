@@ -75,7 +75,9 @@ def normal(value: object) -> Value:
         return value  # type: ignore[return-value]
     match value:
         case dict():  # the most frequent kind; a call for each plain item would be most of its cost
-            return function({normal(key): item if type(item) in _PLAIN else normal(item) for key, item in value.items()})
+            return function(
+                {normal(key): item if type(item) in _PLAIN else normal(item) for key, item in value.items()}
+            )
         case int():
             return int(value)
         case str():
