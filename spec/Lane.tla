@@ -141,6 +141,11 @@ SleeperFence(side) == Fence(side)
 (* A store of a word releases what was written before; TSO does that without a fence. *)
 ReleaseFence(side) == order = "WEAK" => Fence(side)
 
+(* A system call in the middle of a step empties the buffer in it. *)
+SystemCall(side) ==
+    /\ memory' = [cell \in Cells |-> Load(side, cell)]
+    /\ stores' = [stores EXCEPT ![side] = <<>>]
+
 StoreWord(side, word, value) == ReleaseFence(side) /\ Store(side, word, value)
 
 Go(side, place) == at' = [at EXCEPT ![side] = place]
@@ -176,12 +181,14 @@ WriterClaim ==
    that has come, the death makes no difference yet. *)
 WriterLook ==
     /\ at.writer = "look"
-    /\ learnt' = (learnt \/ (due.writer /\ IsDead("reader")))
-    /\ due' = [due EXCEPT !.writer = @ /\ learnt]
+    /\ LET asks == due.writer /\ ~learnt
+       IN  /\ learnt' = (learnt \/ (asks /\ IsDead("reader")))
+           /\ due' = [due EXCEPT !.writer = @ /\ ~asks]
+           /\ IF asks THEN SystemCall("writer") ELSE UNCHANGED <<memory, stores>>
     /\ Go("writer",
           IF Ready("writer") THEN (IF claim < Records THEN "claim" ELSE "closed")
           ELSE IF learnt' THEN "told" ELSE Rest.found)
-    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken>>
+    /\ UNCHANGED <<order, claim, free, seen, taken>>
 
 (* The writer stores one half of the body; the ring is bytes, and no store of bytes releases anything. *)
 WriterWrite ==
@@ -218,8 +225,9 @@ ReaderLook ==
 (* The reader, who has found nothing, asks the kernel whether the writer is dead. *)
 ReaderAsk ==
     /\ at.reader = "ask"
+    /\ SystemCall("reader")
     /\ Go("reader", IF IsDead("writer") THEN "review" ELSE Rest.found)
-    /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
+    /\ UNCHANGED <<order, claim, free, seen, taken, due, learnt>>
 
 (* The reader looks once more, behind the death: what the writer has published before it died is there by now. *)
 ReaderReview ==
@@ -317,8 +325,10 @@ SleeperSleep(side) ==
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
 (* Time passes up to the bound of whoever sleeps, and it is time for the living to ask for each other.  That the bounds
-   of two end at once leaves nothing out: they never sleep at the same time, or a wake-up was lost. *)
+   of two end at once leaves nothing out: they never sleep at the same time, or a wake-up was lost.  Where nobody dies,
+   the bound is not needed, and does not end. *)
 TimePass ==
+    /\ Mortal # {}
     /\ \E side \in Sides : at[side] = "asleep"
     /\ at' = [side \in Sides |-> IF at[side] = "asleep" THEN "unpark" ELSE at[side]]
     /\ due' = [side \in Sides |-> at[side] # "dead"]

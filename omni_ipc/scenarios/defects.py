@@ -13,7 +13,9 @@ from omni_ipc.scenarios.defects_lane import (
     ClosedAtOnce,
     DeathBeforeDrain,
     LostWakeup,
+    MissingReaderFence,
     MissingReleaseFence,
+    MissingWriterFence,
     NoRoomAskedFor,
     PositionBeforeCount,
     PublishBeforeBody,
@@ -129,6 +131,8 @@ UNMET = {
         Defect("closed_at_once", "lane", Parts(writer=ClosedAtOnce)),
         Defect("death_before_drain", "lane", Parts(reader=DeathBeforeDrain)),
         Defect("lost_wakeup", "lane", Parts(bell=LostWakeup)),
+        Defect("missing_writer_fence", "lane_stores", Parts(bell=MissingWriterFence)),
+        Defect("missing_reader_fence", "lane_stores", Parts(bell=MissingReaderFence)),
     )
 }
 """Those that nobody has met in the field: what the lane's order of accesses is for."""

@@ -94,3 +94,21 @@ class LostWakeup(Bell):
             self._words.store(self._index, 1)
             self._words.fence()
             return False
+
+
+class MissingWriterFence(Bell):
+    """Looks at the flag before all see what it rings for."""
+
+    def ring(self) -> None:
+        if self._words.load(self._index):
+            self._words.store(self._index, 0)
+            self._words.wake(self._index)
+
+
+class MissingReaderFence(Bell):
+    """Looks again before all see that it is about to sleep."""
+
+    def _park(self, ready: Callable[[], bool]) -> bool:
+        with self._rt.region("Bell.Park"):
+            self._words.store(self._index, 1)
+            return ready()

@@ -42,6 +42,14 @@ STEPS = frozenset(
 Step = tuple[str, Mapping[str, Field]] | None
 """What a side will do next."""
 
+_BEHIND = {
+    **dict.fromkeys(("Writer.Advance", "Reader.Consume"), "ring"),
+    "Ringer.Lower": "wake",
+    "Sleeper.Park": "look again",
+    "Sleeper.Look": "sleep",
+}
+"""Where a side stands that waits for its stores, by its last access."""
+
 _STANDS = {"Ringer.Look": "ring", "Sleeper.Look": "look again", "words.woken": "asleep"}
 
 
@@ -119,7 +127,7 @@ class LaneWorld:
                 return number
             case ("Writer.Advance", {"value": int(position)}):
                 return number_at(position)
-        return self._memory.written
+        return self._ends[Side.WRITER].counted
 
     def _open(self, side: Side, names: Mapping[Access, str]) -> ObservedLane:
         return ObservedLane(
@@ -128,7 +136,7 @@ class LaneWorld:
 
     def _doorbell(self, side: Side, names: Mapping[Access, str]) -> ObservedBell:
         words = ObservedWords(self._rt, self._rt.words(self._memory.doorbell), names, self._ends[side])
-        return ObservedBell(self._rt, words, READER_PARKED, self._parts.bell)
+        return ObservedBell(self._rt, words, READER_PARKED, self._ends[side], self._parts.bell)
 
     def _write(self) -> None:
         self._writer.close(math.inf)
@@ -153,7 +161,9 @@ class LaneWorld:
 
 def _stand(end: LaneEnd, step: Step) -> str:
     """Say what a side does next, or how it ended, in the model's words."""
-    if step is None:
+    if end.ending or step is None:
         return end.ending or DEAD
     action, fields = step
+    if action == "words.fence":
+        return _BEHIND[end.last]
     return _STANDS.get(action) or str(fields.get("half", action.partition(".")[2].lower()))

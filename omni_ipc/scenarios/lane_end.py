@@ -19,6 +19,8 @@ class LaneEnd:
         ending: how it ended; None while it goes on, and for ever if it was killed.
         taken: the records that it copied out, as (head, tail).
         complaints: what was wrong, a sentence each.
+        counted: the record that it counted last, as its writer.
+        last: its last access that was a step.
     """
 
     peer: LaneEnd
@@ -29,22 +31,27 @@ class LaneEnd:
         self.ending: str | None = None
         self.taken: list[tuple[int, int]] = []
         self.complaints: list[str] = []
+        self.counted = memory.written
+        self.last = ""
         self._memory = memory
         self._side = side
         self._rings_soon = False  # it has stored what the other one may wait for
 
     def peer_is_dead(self) -> bool:
-        """Tell whether the process at the other end was killed."""
+        """Ask the system whether the process at the other end was killed: a fence, as each call of it is one."""
         task = self.peer.task
-        return task is not None and self.peer.ending is None and not task.is_alive()
+        return task is not None and not task.is_alive() and self.peer.ending is None
 
-    def accessed(self, action: str, found: int | None = None) -> None:
-        """Hear of a step, and of what it has loaded."""
+    def accessed(self, action: str, value: int = 0) -> None:
+        """Hear of a step, and of what it has loaded or stored."""
+        self.last = action
+        if action == "Writer.Count":
+            self.counted = value
         if action == "Writer.Advance":
             self._look_at_ring()
         if action in ("Writer.Advance", "Reader.Count"):
             self._rings_soon = True
-        elif action == "Ringer.Wake" or (action == "Ringer.Look" and not found):
+        elif action == "Ringer.Wake" or (action == "Ringer.Look" and not value):
             self._rings_soon = False
 
     def copied(self, record: bytearray) -> None:

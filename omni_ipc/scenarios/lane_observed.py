@@ -103,7 +103,7 @@ class ObservedWords:
         name = self._names.get(("store", index, value), self._names.get(("store", index), ""))
         with self._rt.region(name, value=value):
             self._words.store(index, value)
-            self._end.accessed(name)
+            self._end.accessed(name, value)
 
     def read(self, offset: int, nbytes: int) -> bytearray:
         return self._words.read(offset, nbytes)
@@ -137,8 +137,9 @@ class ObservedBell(Bell):
         kind: of the bell that does the work.
     """
 
-    def __init__(self, rt: Runtime, words: Words, index: int, kind: type[Bell]) -> None:
+    def __init__(self, rt: Runtime, words: Words, index: int, end: LaneEnd, kind: type[Bell]) -> None:
         super().__init__(rt, words, index)
+        self._end = end
         self._bell = kind(rt, words, index)
 
     def ring(self) -> None:
@@ -152,7 +153,9 @@ class ObservedBell(Bell):
 
         def look() -> bool:
             with self._rt.region("Sleeper.Look"):
-                return ready()
+                found = ready()
+                self._end.accessed("Sleeper.Look")
+                return found
 
         self._bell.sleep_unless(look, timeout)
 
@@ -169,7 +172,7 @@ class ObservedLane(Lane):
     ) -> None:
         super().__init__(rt=rt, buffer=buffer, name="lane")
         self.words = ObservedWords(rt, self.words, names, end)
-        self.room_bell = ObservedBell(rt, self.words, WRITER_PARKED, bell)
+        self.room_bell = ObservedBell(rt, self.words, WRITER_PARKED, end, bell)
         self._end = end
 
     def read(self, position: int, nbytes: int) -> bytearray:

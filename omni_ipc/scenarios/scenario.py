@@ -74,9 +74,10 @@ class Scenario:
         faults: what may go wrong where the model says so.
         agents: action of the model that is a fault, or the passing of time -> name of its agent in the testbed:
             "kill(worker)", "time"; or the name of a task of which every step is that action. Braces as in ``tasks``.
-        orders: value of the model's variable "order" -> the memory order of that machine. A drain, which brings a store
-            to memory, is called after its task and the `cell` then: "writer's stores to position".
+        orders: of a model of several machines, value of its variable "order" -> the memory order of that one. A drain
+            is called after its task and the `cell` then, to which it brings stores: "writer's stores to position".
         staged: what a worker process computes with.
+        memory: the order in which stores reach memory, of a model of one machine.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Scenario:
     agents: Mapping[str, str] = dataclasses.field(default_factory=dict)
     orders: Mapping[str, MemoryOrder] = dataclasses.field(default_factory=dict)
     staged: Staged = Staged()
+    memory: MemoryOrder = MemoryOrder.SC
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transparent", (*self.transparent, END))

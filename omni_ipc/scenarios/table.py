@@ -72,6 +72,13 @@ _REQUEST_PATH = _ENGINE | _clients("Engine.Admit", "Consumer.Wait", "Stream.Deli
 _ALWAYS = 1 << 30
 """How often time may pass in a world whose model has a step for it: each time that it is asked for."""
 
+_LANE = {"Writer": "writer", "Reader": "reader", "Ringer": "{side}", "Sleeper": "{side}"}
+
+_LANE_AGENTS = {"FaultKill": "kill({side})", "TimePass": "time", "HardwareFlush": "{side}'s stores"}
+
+_OPENED = ("Writer.Publish", "Reader.Take", "Bell.Park")
+"""Regions of a lane that are taken apart."""
+
 _ON_STREAMS = Staged("omni_ipc.stress.devices:StreamPipeline", device="omni_ipc.stress.devices:open_streams")
 
 SCENARIOS: Mapping[str, Scenario] = {
@@ -120,11 +127,21 @@ SCENARIOS: Mapping[str, Scenario] = {
             name="lane",
             model="Lane",
             world=lane.LaneWorld,
-            tasks={"Writer": "writer", "Reader": "reader", "Ringer": "{side}", "Sleeper": "{side}"},
+            tasks=_LANE,
             steps=lane.STEPS,
-            transparent=("Writer.Publish", "Reader.Take", "Bell.Park"),
+            transparent=_OPENED,
             faults=(EarlyTimers(_ALWAYS), Kill("writer"), Kill("reader")),
-            agents={"FaultKill": "kill({side})", "TimePass": "time", "HardwareFlush": "{side}'s stores"},
+            agents=_LANE_AGENTS,
+        ),
+        Scenario(
+            name="lane_stores",
+            model="LaneStores",
+            world=lane.LaneWorld,
+            tasks=_LANE,
+            steps=lane.STEPS,
+            transparent=_OPENED,
+            agents=_LANE_AGENTS,
+            memory=MemoryOrder.TSO,
         ),
         Scenario(
             name="future_orphan",

@@ -70,7 +70,8 @@ class Drain(Task):
     """Moves stores of one task to memory.
 
     Args:
-        flush: moves the first one of a drain.
+        may_leave: tells whether a store may arrive before older ones.
+        flush: lets the first store of a drain arrive.
     """
 
     __slots__ = ("_flush", "owner", "stores")
@@ -80,18 +81,17 @@ class Drain(Task):
         owner: Task,
         index: int,
         key: int,
-        *,
         may_leave: Callable[[Task, Store], bool],
         flush: Callable[[Drain], object],
     ) -> None:
         super().__init__(f"{owner.name}'s stores", index, key, nothing, ())
-        self._flush = flush
         self.owner = owner
         self.stores: deque[Store] = deque()
+        self._flush = flush
         self.ready = lambda: bool(self.stores) and may_leave(owner, self.stores[0])
 
     def act(self) -> None:
-        """Move the first one; a drain has no code, and takes no turn of its own."""
+        """Let the store that is next arrive in memory."""
         self._flush(self)
 
     @property
@@ -196,9 +196,7 @@ class BufferingKernel(FaultingKernel):
             address, place = 0, None
         if (owner, address) not in self._drains:
             key = self.identities["stores", owner.key, place]
-            drain = self._drains[owner, address] = Drain(
-                owner, len(self.tasks), key, may_leave=self._may_leave, flush=self._flush
-            )
+            drain = self._drains[owner, address] = Drain(owner, len(self.tasks), key, self._may_leave, self._flush)
             self.tasks.append(drain)
         return self._drains[owner, address]
 

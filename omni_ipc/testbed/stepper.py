@@ -57,6 +57,7 @@ class Stepping:
 
     Args:
         transparent: regions that are no steps of their own; see `ControlledRuntime`.
+        memory: the memory order; where it is weaker than `MemoryOrder.TSO`, several that store share a task's name.
         faults: what may go wrong, as steps of agents beside the tasks'; without any, time passes by itself where
             nobody can go on, and with some it is an agent, too: "time".
         declared: the scenario declares all that its tasks share, so that it need not be looked for.
@@ -67,11 +68,19 @@ class Stepping:
         scenario: Scenario,
         *,
         transparent: Collection[str] = (),
+        memory: MemoryOrder = MemoryOrder.SC,
         faults: Sequence[Fault] = (),
         max_steps: int = 10_000,
         declared: bool = False,
     ) -> None:
-        self.runner = Runner(scenario, transparent=transparent, faults=faults, max_steps=max_steps, declared=declared)
+        self.runner = Runner(
+            scenario,
+            transparent=transparent,
+            memory=memory,
+            faults=faults,
+            max_steps=max_steps,
+            declared=declared,
+        )
 
     def __enter__(self) -> Stepping:
         self.runner.__enter__()
@@ -82,11 +91,11 @@ class Stepping:
     ) -> None:
         self.runner.__exit__(kind, error, trace)
 
-    def begin(self, memory: MemoryOrder = MemoryOrder.SC) -> Stepper:
+    def begin(self, memory: MemoryOrder | None = None) -> Stepper:
         """Make a run, to be used as a context manager; the one before must have been left.
 
         Args:
-            memory: when its tasks see each other's stores.
+            memory: of this run, if it is not that of all.
         """
         return Stepper(self, memory=memory)
 
@@ -99,7 +108,7 @@ class Stepper:
 
     Args:
         scenario: or what it has in common with other runs; then there are no options.
-        memory: when tasks see each other's stores; a late store's arrival is a step of a drain.
+        memory: of this run, if it is not that of all.
         options: of `Stepping`.
 
     Attributes:
@@ -107,7 +116,7 @@ class Stepper:
         failure: why the run has ended, if it failed.
     """
 
-    def __init__(self, scenario: Scenario | Stepping, *, memory: MemoryOrder = MemoryOrder.SC, **options: Any) -> None:
+    def __init__(self, scenario: Scenario | Stepping, *, memory: MemoryOrder | None = None, **options: Any) -> None:
         common = scenario if isinstance(scenario, Stepping) else Stepping(scenario, **options)
         self._own = None if common is scenario else common
         self._runner = common.runner
@@ -177,10 +186,7 @@ class Stepper:
         chosen = next((enabled for enabled in named if number in (None, enabled.index)), None)
         if chosen is None:
             self._refuse(task)
-        if isinstance(chosen, Agent | Drain):
-            self._act(chosen)
-        else:
-            self._kernel.resume(chosen)
+        self._take(chosen)
         self._settle()
 
     def finish(self) -> object:
@@ -192,11 +198,7 @@ class Stepper:
         """
         self._chooser.then = order = DefaultOrder()
         while not self._kernel.over:
-            chosen = order.choose(self._kernel, self._chooser.enabled)
-            if isinstance(chosen, Agent | Drain):  # of agents only time: faults are no duty
-                self._act(chosen)
-            else:
-                self._kernel.resume(chosen)
+            self._take(order.choose(self._kernel, self._chooser.enabled))  # of agents only time: faults are no duty
         self._settle()
         if self.failure is not None:
             raise ScheduleFailed(self.failure)
@@ -209,8 +211,14 @@ class Stepper:
         offer = _offer(living[task], False)
         raise Refused(f"'{task}' cannot take {offer.action}: it waits for {offer.blocked_on} ({offer.where}).")
 
+    def _take(self, task: Task) -> None:
+        if isinstance(task, Agent | Drain):
+            self._act(task)
+        else:
+            self._kernel.resume(task)
+
     def _act(self, agent: Agent | Drain) -> None:
-        """Let what has no code act; it takes no task to its next point, so what can be taken now is asked for here."""
+        """Let a fault happen, or a store arrive; no task comes to a point, so what can be taken is asked for."""
         kernel = self._kernel
         kernel.order.append(agent.index)
         kernel.depth += 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import cast
 
-from omni_ipc.records import Failure, Field, MemoryOrder
+from omni_ipc.records import Failure, Field
 from omni_ipc.scenarios import Parts, Scenario, World
 from omni_ipc.scenarios.scenario import StoringWorld
 from omni_ipc.scenarios.world import END, PendingStep
@@ -30,7 +30,9 @@ class WorldRuns:
         # With a fault, if only that time never passes early, time is a step like any other, and in our hands.
         faults = (EarlyTimers(0), *scenario.faults)
         transparent = set(scenario.transparent) - {END}
-        self._stepping = Stepping(self._run, transparent=transparent, faults=faults, declared=True)
+        self._stepping = Stepping(
+            self._run, transparent=transparent, memory=scenario.memory, faults=faults, declared=True
+        )
 
     def __enter__(self) -> WorldRuns:
         self._stepping.__enter__()
@@ -46,7 +48,7 @@ class WorldRuns:
         """Begin a run in an initial state of the model; the one before must have been left."""
         self._world = None
         orders = self._scenario.orders
-        memory = orders[str(initial["order"])] if orders else MemoryOrder.SC
+        memory = orders[str(initial["order"])] if orders else None
         with self._stepping.begin(memory) as stepper:
             yield WorldRun(stepper, self.project, self._scenario.is_agent, self._cell if orders else None)
 

@@ -1,4 +1,4 @@
-"""The lane, access by access: each of its defects is found and told, and the world itself tells a side that overslept."""
+"""The lane, access by access: each of its defects is found and told, and the world itself tells who overslept."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from omni_ipc.errors import UsageError
 from omni_ipc.records import MemoryOrder, Verdict
-from omni_ipc.scenarios import Parts
+from omni_ipc.scenarios import KNOWN, SCENARIOS, Parts
 from omni_ipc.scenarios.defects import UNMET
 from omni_ipc.scenarios.lane import LaneWorld
 from omni_ipc.seam.native import NativeRuntime
@@ -18,14 +18,19 @@ WRONG = {
     "no_room_asked_for": "2 records are published in a ring that holds one",
     "closed_at_once": "the writer ended, 'closed', before 1 records that were published",
     "death_before_drain": "the reader ended, 'told', before 1 records that were published",
-    "lost_wakeup": "overslept: what it waited for was there, and nobody rang",
+    **dict.fromkeys(
+        ("lost_wakeup", "missing_writer_fence", "missing_reader_fence"),
+        "overslept: what it waited for was there, and nobody rang",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", UNMET)
 def test_the_explorer_finds_each_defect_of_the_lane(name: str) -> None:
-    """From nothing, among schedules in which the writer may be killed at any access."""
-    report = explore_scenario("lane", defect=name, faults=("kill:writer",))
+    """From nothing: of fences where stores are late, of others among schedules in which the writer may be killed."""
+    scenario = SCENARIOS[KNOWN[name].scenario]
+    faults = ("kill:writer",) if scenario.faults else ()
+    report = explore_scenario(scenario.name, defect=name, memory=scenario.memory, faults=faults)
     assert report.verdict is Verdict.VIOLATED, report.reason
     assert report.failure is not None
     assert WRONG[name] in report.failure.message
