@@ -163,7 +163,7 @@ def test_a_search_that_takes_too_long_is_inconclusive(tmp_path: Path) -> None:
 def test_ten_thousand_steps_of_four_processes_are_searched_in_one_go(
     requests: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An engine and three workers; within a minute of computing, of which the search needs a quarter; or fewer."""
+    """An engine and three workers; within a minute of computing."""
     program = tmp_path / "program.py"
     program.write_text(
         "import sys; sys.path.insert(0, sys.argv[1])\n"
