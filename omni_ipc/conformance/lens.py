@@ -52,6 +52,7 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         together: whether several sessions may be looked at in one search, if ids are no families.
         causes: effect -> its cause: of the same parameters, the cause came first.
         until: a step that takes hold of something -> the one that lets go: who leaves in between has not taken hold.
+        lost: regions behind which the model cannot follow whom they name: their ids leave.
         beyond: regions of what the model does not speak of; a family that meets one is left out.
         defined: constant or definition of the model -> what the trace module defines for it.
         assigned: constant of the model -> its value, as in a cfg.
@@ -76,6 +77,7 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     together: bool = False
     causes: dict[str, str] = {}
     until: dict[str, str] = {}
+    lost: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     defined: dict[str, str] = {}
     assigned: dict[str, str] = {}
@@ -256,6 +258,8 @@ def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) 
     if action is not None and (_is_refused(step, action, lens) or _is_anothers(step, action, lens)):
         seen = _seen(step, vocabulary, spec, lens)
         yield from _families(seen, lens) if seen is not None else ()
+    if step.action in lens.lost:
+        yield from map(lens.family, step.fields.values())
     is_unknown = action is None or _is_anothers(step, action, lens)
     if is_unknown and any(name in lens.observes for name in step.looked):
         parameters = {name for each in spec.actions.values() for name in each}

@@ -150,6 +150,16 @@ def test_recordings_that_never_reach_the_interesting_states_are_under_covered() 
     assert set(validated.coverage.reached) == {"NeverEarlyInv", "NeverCachedInv"}
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("spec", IN_ONE_SEARCH)
+def test_what_a_suite_of_recordings_lacks_is_told_of_each_model(spec: str) -> None:
+    """Of what happens unseen nothing is asked."""
+    validated = validate_recordings([TRACE / "ok" / "future_orphan"], spec=spec, whole=True)
+    assert validated.verdict is Verdict.INCONCLUSIVE
+    assert validated.coverage.missed
+    assert not {"DeviceCopy", "FaultBreakLane", "ConsumerCancel"} & set(validated.coverage.gaps)
+
+
 def test_a_search_that_takes_too_long_is_inconclusive(tmp_path: Path) -> None:
     """It is told for how long it was let run."""
     never_seen_before = doctored(TRACE / "ok" / "split_map", tmp_path / "other", without("Consumer.Wait"))
