@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from omni_ipc.conformance.cases import GROUP, Pool, make_cases
-from omni_ipc.conformance.lens import Lens, View, find_lens, look
+from omni_ipc.conformance.lens import Lens, find_lens
+from omni_ipc.conformance.looking import View, look
 from omni_ipc.conformance.manifest import Spec, load
 from omni_ipc.conformance.recording import Session, Step
 from omni_ipc.errors import UnknownName, UsageError
