@@ -57,6 +57,27 @@ def test_good_and_bad_recordings_are_told_apart_in_one_search(spec: str) -> None
     assert stopped == {name: expected["index"] for name, expected in EXPECTED.items() if expected["spec"] == spec}
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("program", "defect", "spec"),
+    [
+        ("late_answers", "stale_reply", "StaleReply"),
+        ("sleeps", "sleep_without_drain", "DrainBeforeSleep"),
+        ("leaves", "cancelled_future", "PumpSurvival"),
+    ],
+)
+def test_the_programs_of_the_recordings_still_show_what_they_were_written_for(
+    program: str, defect: str, spec: str, tmp_path: Path
+) -> None:
+    """Run again, on real processes: the reference is accepted, in each interesting state, and the defect is not."""
+    command = [sys.executable, "-m", "tests.support.recorded_programs", program]
+    for name, arguments in {"good": command, "bad": [*command, defect]}.items():
+        assert record(arguments, tmp_path / name).exit_code == 0
+    good = validate_recordings([tmp_path / "good"], spec=spec)
+    assert (good.verdict, good.coverage.missed) == (Verdict.HOLDS, ())
+    assert validate_recordings([tmp_path / "bad"], spec=spec).verdict is Verdict.VIOLATED
+
+
 def _folder(view: View) -> str:
     return view.session.files[0].parent.name
 
