@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from omni_ipc.conformance.chains import Ranked, chains
-from omni_ipc.conformance.lens import Lens, Seen, View
+from omni_ipc.conformance.lens import Lens
+from omni_ipc.conformance.looking import Seen, View
 from omni_ipc.records import Field
 from omni_ipc.values import FrozenMap, Value
 

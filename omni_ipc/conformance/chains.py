@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from omni_ipc.conformance.lens import Seen
+from omni_ipc.conformance.looking import Seen
 
 
 class Ranked(msgspec.Struct, frozen=True):

@@ -1,33 +1,18 @@
-"""Looking at a recording through a model: which of its steps the model speaks of, and with which parameters.
-
-An action is the region of the same name ("PumpDeliver" is "Pump.Deliver"), and its parameters are the region's fields
-of the same name, or the name of its task. What the model does not speak of, it must not be asked about, and it is told
-why. A family of ids (the outputs of one batch)
-
-- is left out if it meets a region that the lens calls beyond the model;
-- leaves where a step that the model lacks bears its name and is taken on an object that the model observes, or changes
-  something of it there; or where a step of the model raises. What it did before is looked at, and what it does from
-  then on is not.
-"""
+"""What a model speaks of in recordings: its lens, one entry of ``trace/lenses.json``."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from omni_ipc.conformance.counterexample import region
 from omni_ipc.conformance.manifest import Manifest, Spec, installed_folders
-from omni_ipc.conformance.recording import Session, Step
+from omni_ipc.conformance.recording import Step
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.recordings import Change
 from omni_ipc.records import Field
-
-TASK = "task"
-"""As a field of a region: the name of its task."""
 
 
 class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,6 +37,7 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         together: whether several sessions may be looked at in one search, if ids are no families.
         causes: effect -> its cause: of the same parameters, the cause came first.
         until: a step that takes hold of something -> the one that lets go: who leaves in between has not taken hold.
+        lost: regions behind which the model cannot follow whom they name: their ids leave.
         beyond: regions of what the model does not speak of; a family that meets one is left out.
         defined: constant or definition of the model -> what the trace module defines for it.
         assigned: constant of the model -> its value, as in a cfg.
@@ -76,6 +62,7 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     together: bool = False
     causes: dict[str, str] = {}
     until: dict[str, str] = {}
+    lost: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     defined: dict[str, str] = {}
     assigned: dict[str, str] = {}
@@ -96,35 +83,6 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def family(self, value: Field) -> str:
         """Name the family of an id."""
         return str(value).partition(self.families)[0] if self.families else ""
-
-
-class Seen(msgspec.Struct, frozen=True):
-    """A step that the model speaks of."""
-
-    action: str
-    params: dict[str, Field]
-    step: Step
-
-    def __str__(self) -> str:
-        params = ", ".join(f"{name}={value}" for name, value in self.params.items())
-        return f"{self.action}({params})"
-
-
-class View(msgspec.Struct, frozen=True):
-    """A session, seen through a lens.
-
-    Args:
-        steps: in the order of their beginnings.
-        domains: action -> parameter -> the constant that it ranges over.
-        left_out: family -> the region for which the model does not speak of it.
-        leaving: family -> the region at which it leaves.
-    """
-
-    session: Session
-    steps: tuple[Seen, ...]
-    domains: dict[str, dict[str, str]]
-    left_out: dict[str, str]
-    leaving: dict[str, str]
 
 
 def load_lenses(manifest: Manifest) -> dict[str, Lens]:
@@ -162,113 +120,3 @@ def find_lens(name: str, manifest: Manifest) -> tuple[Spec, Lens]:
     if name not in lenses or name not in manifest.specs:
         raise UnknownName("spec with a lens for recordings", name, lenses.keys() & manifest.specs.keys())
     return manifest.specs[name], lenses[name]
-
-
-def look(session: Session, spec: Spec, lens: Lens) -> View:
-    """Look at a session."""
-    vocabulary = {region(action): action for action in spec.actions}
-    recorded = [*session.steps, *_deaths(session, lens)]
-    beyond = {family: step.action for step in recorded for family in _beyond(step, lens)}
-    if lens.alone and len({step.process for step in session.steps if step.action.startswith(lens.alone)}) > 1:
-        beyond |= {"": f"{lens.alone}* of several processes"}
-    steps: list[Seen] = []
-    leaving: dict[str, str] = {}
-    for step in recorded:
-        for family in _leaving(step, vocabulary, spec, lens):
-            leaving.setdefault(family, f"{step.action} raised {step.error}" if step.error else step.action)
-        if lens.longest and len(steps) == lens.longest:
-            leaving.setdefault("", f"its {lens.longest:,}th step")
-        seen = _seen(step, vocabulary, spec, lens)
-        if seen is not None and (before := lens.after.get(seen.action)) and not _came(before, seen, steps, lens):
-            leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} without {before}")
-        if seen is not None and not _families(seen, lens) & (beyond.keys() | leaving.keys()):
-            steps.append(seen)
-    held = set(_held(steps, lens))
-    kept = tuple(seen for seen in steps if not (id(seen) in held and leaving.keys() & _families(seen, lens)))
-    if lens.families and not any(seen.params for seen in kept):
-        kept = ()  # steps of no id say nothing by themselves
-    return View(session, kept, spec.actions, beyond, {each: why for each, why in leaving.items() if each not in beyond})
-
-
-def _families(seen: Seen, lens: Lens) -> set[str]:
-    return {*map(lens.family, seen.params.values())} if lens.families else {""}
-
-
-def _came(before: str, seen: Seen, steps: Iterable[Seen], lens: Lens) -> bool:
-    """Tell whether an action has come before, of the ids that a step speaks of."""
-    ids = _families(seen, lens)
-    return any(each.action == before and ids & _families(each, lens) for each in steps)
-
-
-def _deaths(session: Session, lens: Lens) -> Iterator[Step]:
-    """Make a step of the death of each process that was killed: at any time behind the last that is known of it."""
-    prefix, action = lens.killed
-    for process in session.killed if action else ():
-        own = [step for step in session.steps if step.process == process]
-        if any(step.action.startswith(prefix) for step in own):
-            last = max(step.end_ns or step.begin_ns for step in own)
-            yield Step(process, "death", -1, region(action), {}, last, None, None, (), (), {})
-
-
-def _held(steps: Iterable[Seen], lens: Lens) -> Iterator[int]:
-    """Give, by identity, the steps that took hold of something and did not let go."""
-    holding: dict[tuple[str, tuple[Field, ...]], list[Seen]] = defaultdict(list)
-    for seen in steps:
-        if seen.action in lens.until:
-            holding[lens.until[seen.action], tuple(seen.params.values())].append(seen)
-        holding.pop((seen.action, tuple(seen.params.values())), None)
-    return (id(seen) for held in holding.values() for seen in held)
-
-
-def _seen(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Seen | None:
-    """Give the action that a step is; inside of another action it is a part of that one."""
-    action = vocabulary.get(step.action)
-    if action is None or any(outer in vocabulary for outer in step.inside_of):
-        return None
-    if not spec.actions[action] and _is_anothers(step, action, lens):
-        return None
-    names = [name for name in spec.actions[action] if lens.fields.get(action, {}).get(name) != ""]
-    return Seen(action, {name: _param(step, action, name, lens) for name in names}, step)
-
-
-def _param(step: Step, action: str, name: str, lens: Lens) -> Field:
-    field = lens.fields.get(action, {}).get(name, name)
-    if field not in step.fields and field not in (TASK, name):
-        raise UsageError(
-            f"The region {step.action} has no field '{field}' for the parameter '{name}' of {action}. "
-            "Give it one in the code, or name another in spec/trace/lenses.json."
-        )
-    value = step.fields.get(field, step.task)
-    return lens.values.get(str(value), value)
-
-
-def _beyond(step: Step, lens: Lens) -> Iterator[str]:
-    """Name the families that the model does not speak of, because they meet this step."""
-    if step.action in lens.beyond:
-        yield from map(lens.family, step.fields.values())
-
-
-def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Iterator[str]:
-    """Name the families that the model cannot follow through this step."""
-    action = vocabulary.get(step.action)
-    if any(outer in vocabulary for outer in step.inside_of):
-        return
-    if action is not None and (_is_refused(step, action, lens) or _is_anothers(step, action, lens)):
-        seen = _seen(step, vocabulary, spec, lens)
-        yield from _families(seen, lens) if seen is not None else ()
-    is_unknown = action is None or _is_anothers(step, action, lens)
-    if is_unknown and any(name in lens.observes for name in step.looked):
-        parameters = {name for each in spec.actions.values() for name in each}
-        yield from (lens.family(value) for name, value in step.fields.items() if name in parameters)
-        for _, change in lens.observed(step):
-            yield from map(lens.family, (*change.came, *change.gone))
-
-
-def _is_anothers(step: Step, action: str, lens: Lens) -> bool:
-    """Tell whether a task took a step that the model knows another one to take."""
-    return lens.tasks.get(action, step.task) != step.task
-
-
-def _is_refused(step: Step, action: str, lens: Lens) -> bool:
-    """Tell whether a step raised what the model does not know it to raise."""
-    return step.error is not None and action not in lens.raises

@@ -10,7 +10,7 @@ import msgspec
 from omni_ipc.conformance.cases import Pool, make_cases
 from omni_ipc.conformance.chains import Ranked
 from omni_ipc.conformance.explanation_module import EXPLANATION, explanation_module, guards_of
-from omni_ipc.conformance.lens import Seen
+from omni_ipc.conformance.looking import Seen
 from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.syntax import Definition, read_definitions
 from omni_ipc.conformance.tlc import module_text

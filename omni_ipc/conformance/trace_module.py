@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from omni_ipc.conformance.cases import Case, Pool
 from omni_ipc.conformance.chains import Ranked
-from omni_ipc.conformance.lens import Lens, Seen
+from omni_ipc.conformance.lens import Lens
+from omni_ipc.conformance.looking import Seen
 from omni_ipc.conformance.manifest import Manifest, Model, Role, Spec
 from omni_ipc.recordings import Change
 from omni_ipc.records import Field

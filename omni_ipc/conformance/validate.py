@@ -15,7 +15,8 @@ import msgspec
 from omni_ipc.conformance.cases import Case, Pool, make_cases
 from omni_ipc.conformance.children import Children, Ended
 from omni_ipc.conformance.java import run_java
-from omni_ipc.conformance.lens import Lens, View, trace_library
+from omni_ipc.conformance.lens import Lens, trace_library
+from omni_ipc.conformance.looking import View
 from omni_ipc.conformance.manifest import Manifest, Spec
 from omni_ipc.conformance.output import parse_output
 from omni_ipc.conformance.result import Kind

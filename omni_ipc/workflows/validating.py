@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.lens import View, find_lens, load_lenses, look
+from omni_ipc.conformance.lens import find_lens, load_lenses
+from omni_ipc.conformance.looking import View, look
 from omni_ipc.conformance.manifest import load as load_manifest
 from omni_ipc.conformance.recording import Session
 from omni_ipc.conformance.recording import load as load_recordings

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omni_ipc.conformance.chains import chains
-from omni_ipc.conformance.lens import Seen
+from omni_ipc.conformance.looking import Seen
 from omni_ipc.conformance.recording import Step
 
 

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from omni_ipc.conformance.cases import GROUP, Pool, make_cases
-from omni_ipc.conformance.lens import Lens, View, find_lens, look
+from omni_ipc.conformance.lens import Lens, find_lens
+from omni_ipc.conformance.looking import View, look
 from omni_ipc.conformance.manifest import Spec, load
 from omni_ipc.conformance.recording import Session, Step
 from omni_ipc.errors import UnknownName, UsageError
@@ -145,3 +146,65 @@ def test_whole_families_have_slots_of_their_own_shape() -> None:
     make_cases(view, LENS, pool)
     shapes = {name: {rest for constant, rest in shape if constant == "Outputs"} for name, shape in pool.families()}
     assert sorted(shapes.values(), key=len) == [{"/1"}, {"/1", "/2"}]
+
+
+def test_ids_leave_where_the_model_cannot_follow_whom_a_region_names() -> None:
+    """Though nothing that it observes is looked at there: a stream that is deleted takes no lock."""
+    lens = msgspec.structs.replace(LENS, lost=("Stream.Desert",))
+    steps = (
+        step("Worker.Announce", begin=1, output="1"),
+        step("Stream.Desert", begin=3, output="1/1"),
+        step("Pump.Unpack", begin=5, output="1"),
+        step("Worker.Announce", begin=7, output="2"),
+    )
+    view = view_of(*steps, lens=lens)
+    assert told(view) == ["WorkerAnnounce(output=1)", "WorkerAnnounce(output=2)"]
+    assert view.leaving == {"1": "Stream.Desert"}
+
+
+def test_a_step_without_ids_that_another_task_takes_is_none_of_the_model() -> None:
+    """What it changes leaves; the step of the task that the model knows stays, beside ids alone."""
+    spec, lens = find_lens("PumpSurvival", load())
+    closing = msgspec.structs.replace(changing("Executor.Close", "_waiting", "2", begin=5), task="shutdown")
+    steps = (
+        step("Worker.Announce", begin=1, output="1"),
+        msgspec.structs.replace(step("Executor.Close", begin=3), task="pump"),
+        closing,
+        step("Worker.Announce", begin=7, output="2"),
+    )
+    view = view_of(*steps, spec=spec, lens=lens)
+    assert told(view) == ["WorkerAnnounce(output=1)", "ExecutorClose()"]
+    assert view.leaving == {"2": "Executor.Close"}
+    assert not view_of(*steps[1:3], spec=spec, lens=lens).steps
+
+
+def test_an_action_that_must_come_before_must_come_of_the_same_ids() -> None:
+    """Else they leave: a consumer that never asked is not the model's when it goes away."""
+    spec, lens = find_lens("PumpSurvival", load())
+    steps = (
+        step("Consumer.Wait", begin=1, output="1"),
+        step("Consumer.Drop", begin=3, output="2"),
+        step("Consumer.Drop", begin=5, output="1"),
+    )
+    view = view_of(*steps, spec=spec, lens=lens)
+    assert told(view) == ["ConsumerWait(output=1)", "ConsumerDrop(output=1)"]
+    assert view.leaving == {"2": "Consumer.Drop without ConsumerWait"}
+
+
+def test_who_leaves_takes_along_all_that_it_had_not_let_go() -> None:
+    """What was announced of it, and unpacked: else the pump would wait for it for ever."""
+    spec, lens = find_lens("PumpSurvival", load())
+    steps = (
+        step("Worker.Announce", begin=1, output="1"),
+        step("Pump.Unpack", begin=3, output="1"),
+        step("Consumer.Drop", begin=5, output="1"),
+        step("Worker.Announce", begin=7, output="2"),
+    )
+    assert told(view_of(*steps, spec=spec, lens=lens)) == ["WorkerAnnounce(output=2)"]
+
+
+def test_actions_that_happen_unseen_are_known_by_what_takes_them() -> None:
+    """So that a recording is not said to lack what none could tell of."""
+    _, lens = find_lens("DrainBeforeSleep", load())
+    taken = [action for action in ("DeviceCopy", "PipelineFree", "WorkerDrain") if lens.takes_unseen(action)]
+    assert taken == ["DeviceCopy", "PipelineFree"]
