@@ -191,6 +191,13 @@ class WorkerHost:
         if not isinstance(answer, expected):
             raise InternalError(f"The worker process said {answer} where {expected.__name__} was due.")
 
+    def kill(self) -> bool:
+        """Kill the process, in the middle of whatever it does, and tell whether it has ended."""
+        self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(self._timeout_s)
+        return self.death() is not None
+
     def let_go(self) -> None:
         """Have the process end by itself once it is idle; `stop` waits for that."""
         self._control.close()

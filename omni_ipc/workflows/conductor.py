@@ -8,6 +8,10 @@ patience, everybody is set free: a conducted run always ends.
 Regions ("Pump.Deliver") are what a schedule is about. What a task does between them ("loop.run", "future.cancel") only
 helps: it is put in order where the schedule has it, and passes where it has not; and the schedule passes over it where
 the task has gone past it.
+
+At a kill the conductor ends the process, once the step before is over. Until then none of its tasks has gone beyond the
+last step that the schedule has for it. From then on time passes, as whoever finds the dead looks for them now and then;
+and the schedule's limits of waits hold no more. What else may go wrong cannot be brought about from outside.
 """
 
 from __future__ import annotations
@@ -18,18 +22,18 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
-from types import TracebackType
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, TracebackType
 
 import msgspec
 
 from omni_ipc.records import Step
-from omni_ipc.seam.turns import Arrive, Done, Free, Go, Left, Said, Withdrawn
-
-REST_S = 0.3
-"""Longer than any poll that may let something happen: the pump's, of dead workers."""
+from omni_ipc.seam.turns import Arrive, Done, Flow, Free, Go, Heard, Left, Said, Withdrawn, is_region
+from omni_ipc.workflows.rest import ON_HOST_S
 
 _LOOK_S = 0.02
+
+NO_KILLS: Mapping[str, Callable[[], bool]] = MappingProxyType({})
 
 
 class Conducted(msgspec.Struct, frozen=True):
@@ -55,15 +59,25 @@ class Conductor:
             fields that both have; one that has expired, a task that waits with a limit.
         patience_s: how long the next step may take to come, or to end, before the schedule is given up; counted from
             the first arrival, so that processes may take their time to start, and anew from each step.
-        at_rest: tells whether nobody moves any more; once that was so for `REST_S`, the schedule is given up as well.
+        at_rest: tells whether nobody moves any more; once that was so for ``rest_s``, the schedule is given up as well.
+        rest_s: see `rest_s_on`; behind a kill twice that.
+        kills: action of a kill -> ends that process, and tells whether it has ended.
     """
 
     def __init__(
-        self, steps: Sequence[Step], *, patience_s: float, at_rest: Callable[[], bool] = lambda: False
+        self,
+        steps: Sequence[Step],
+        *,
+        patience_s: float,
+        at_rest: Callable[[], bool] = lambda: False,
+        rest_s: float = ON_HOST_S,
+        kills: Mapping[str, Callable[[], bool]] = NO_KILLS,
     ) -> None:
         self._steps = steps
+        self._kills = kills
         self._patience_s = patience_s
         self._at_rest = at_rest
+        self._rest_s = rest_s
         self._resting = 0  # looks in a row at which nobody moved
         self._selector = selectors.DefaultSelector()
         self._bell, self._ring = socket.socketpair()  # tells the thread of new connections, and of the end
@@ -74,6 +88,7 @@ class Conductor:
         self._at = 0  # the next step
         self._passed = 0
         self._time = 0.0
+        self._flows = False  # time passes by itself, since a process was killed
         self._seen: dict[str, socket.socket | None] = {}  # task -> whence it has come; None once it has ended
         self._refusal: str | None = None
         self._is_departure = False
@@ -137,7 +152,7 @@ class Conductor:
     def _lose_patience(self) -> None:
         """Look whether it makes sense to wait for longer."""
         self._resting = self._resting + 1 if self._at_rest() else 0
-        if self._resting * _LOOK_S >= REST_S:
+        if self._resting * _LOOK_S >= self._rest_s * (1 + self._flows):
             self._give_up(", and nobody moves any more")
         elif time.monotonic() >= self._deadline:
             self._give_up(f" within {self._patience_s:g} s", is_departure=False)
@@ -147,8 +162,8 @@ class Conductor:
         while self._unregistered:
             connection = self._unregistered.pop()
             self._selector.register(connection, selectors.EVENT_READ, _Listener(connection, self._hear))
-            if self._free:
-                _tell(connection, Free())
+            if self._free or self._flows:
+                _tell(connection, Free() if self._free else Flow())
 
     def _hear(self, connection: socket.socket, message: Said | None) -> None:
         match message:
@@ -177,12 +192,22 @@ class Conductor:
         """Let a task wait for its turn, unless the schedule does not have what it does between regions."""
         if self._free:
             return
-        if arrival.until is None and not is_region(arrival.action):
-            due = next((step for step in self._steps[self._at :] if step.task == arrival.task), None)
-            if due is None or not _matches(due, arrival):
-                _tell(connection, Go(arrival.ticket))
-                return
-        self._waiting.append((arrival, connection))
+        if self._passes(arrival):
+            _tell(connection, Go(arrival.ticket))
+        else:
+            self._waiting.append((arrival, connection))
+
+    def _passes(self, arrival: Arrive) -> bool:
+        """Tell whether a task need not wait for its turn: it is not in the schedule, and the task is not at its end."""
+        if arrival.until is not None or (is_region(arrival.action) and not arrival.beyond):
+            return False
+        due = next((step for step in self._steps[self._at :] if step.task == arrival.task), None)
+        return due is not None if arrival.beyond else due is None or not self._matches(due, arrival)
+
+    def _matches(self, step: Step, arrival: Arrive) -> bool:
+        if not step.fits(arrival.action, arrival.fields) or step.expired is not (arrival.until is not None):
+            return False
+        return arrival.until is None or step.time is None or self._flows or arrival.until <= step.time + _MOMENT_S
 
     def _let_next_go(self) -> None:
         while not self._free and self._going is None:
@@ -190,8 +215,11 @@ class Conductor:
                 self._set_free()
                 return
             step = self._steps[self._at]
+            if is_fault(step):
+                self._bring_about(step)
+                continue
             standing = [each for each in self._waiting if each[0].task == step.task]
-            fitting = next((each for each in standing if _matches(step, each[0])), None)
+            fitting = next((each for each in standing if self._matches(step, each[0])), None)
             if fitting is not None:
                 self._let_go(step, *fitting)
                 return
@@ -203,6 +231,21 @@ class Conductor:
                 return
             self._at += 1
             self._passed += 1
+
+    def _bring_about(self, step: Step) -> None:
+        """Kill a process; or give up, where something else is to go wrong."""
+        kill = self._kills.get(step.action)
+        if kill is None:
+            self._refuse("can only happen under control", is_departure=False)
+        elif step.fields:
+            self._refuse("can only happen under control: nobody sees from outside where a write is", is_departure=False)
+        elif not kill():
+            self._refuse("did not end: the process lives on", is_departure=False)
+        else:
+            self._at += 1
+            self._flows = True
+            self._be_patient()
+            self._tell_all(Flow())
 
     def _let_go(self, step: Step, arrival: Arrive, connection: socket.socket) -> None:
         self._be_patient()
@@ -224,9 +267,12 @@ class Conductor:
     def _set_free(self) -> None:
         self._free, self._going = True, None
         self._waiting.clear()
+        self._tell_all(Free())
+
+    def _tell_all(self, message: Heard) -> None:
         for key in list(self._selector.get_map().values()):
             if isinstance(key.data, _Listener):
-                _tell(key.data.connection, Free())
+                _tell(key.data.connection, message)
 
 
 class _Listener:
@@ -255,15 +301,9 @@ _MOMENT_S = 1e-6
 _DECODER = msgspec.json.Decoder(Said)
 
 
-def is_region(action: str) -> bool:
-    """Tell whether a step is a region, by its name: those of what happens between regions begin small."""
-    return "A" <= action[0] <= "Z"
-
-
-def _matches(step: Step, arrival: Arrive) -> bool:
-    if not step.fits(arrival.action, arrival.fields) or step.expired is not (arrival.until is not None):
-        return False
-    return arrival.until is None or step.time is None or arrival.until <= step.time + _MOMENT_S
+def is_fault(step: Step) -> bool:
+    """Tell whether a step is something that goes wrong: "fault.kill(worker)"."""
+    return step.action.startswith("fault.")
 
 
 def _place(arrival: Arrive) -> str:
@@ -271,6 +311,6 @@ def _place(arrival: Arrive) -> str:
     return f"{arrival.task} {stands} {arrival.action} at {arrival.where}"
 
 
-def _tell(connection: socket.socket, message: Go | Free) -> None:
+def _tell(connection: socket.socket, message: Heard) -> None:
     with contextlib.suppress(OSError):  # it has left; the selector will say so
         connection.sendall(msgspec.json.encode(message) + b"\n")

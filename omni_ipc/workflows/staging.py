@@ -1,8 +1,9 @@
 """From the steps of a trace to those of a worker process: what real tasks can be put in order by.
 
 A trace of the explorer has every step of a world in one runtime. Of these, a schedule for real tasks keeps the regions,
-the uses of objects that a conducted runtime makes, and the moments at which a wait's time is up. It lacks how lanes and
-queues are waited for, which is a matter of time; and it gets the steps of the worker, where the world has a stand-in.
+the uses of objects that a conducted runtime makes, the moments at which a wait's time is up, and faults. It lacks how
+lanes and queues are waited for, which is a matter of time; and it gets the steps of the worker, where the world has a
+stand-in.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import msgspec
 
 from omni_ipc.records import Origin, Step, Trace
 from omni_ipc.scenarios import Scenario
-from omni_ipc.workflows.conductor import is_region
+from omni_ipc.seam.turns import is_region
+from omni_ipc.workflows.conductor import is_fault
+from omni_ipc.workflows.killing import KILL
 
 _WAYS = ("Bell.", "Port.", "Reader.", "Writer.")
 """Regions of a lane; how many there are depends on the lane."""
@@ -59,6 +62,8 @@ def _kept(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
 def _staged(step: Step, scenario: Scenario) -> Step | None:
     task = re.sub(r"^(worker\.output) .*", r"\1", step.task)  # a stand-in has a task for each output
     match step.action:
+        case _ if is_fault(step):
+            return step
         case region if is_region(region):
             of_lane = region.startswith(_WAYS) and (step.task, region) not in scenario.steps
             return None if of_lane else Step(task, region, step.fields)
@@ -75,8 +80,9 @@ def _staged(step: Step, scenario: Scenario) -> Step | None:
 
 
 def _with_worker(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
-    """Have the worker say what the pump takes from it, just before it does, unless it has said so."""
+    """Have the worker say what the pump takes from it, just before it does or is killed, unless it has said so."""
     said: Counter[tuple[str, object]] = Counter()
+    ahead: list[Step] = []  # from a kill of the worker on, behind which it says nothing more
     for step in steps:
         for kind, (says, takes) in _SAID.items():
             what = (kind, step.fields.get(kind))
@@ -86,7 +92,11 @@ def _with_worker(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
                 said[what] -= 1
             elif step.action == takes and says.action not in scenario.transparent:
                 yield msgspec.structs.replace(says, fields={kind: step.fields[kind]})
-        yield step
+        if ahead or step.action == KILL:
+            ahead.append(step)
+        else:
+            yield step
+    yield from ahead
 
 
 _SAID = {
