@@ -28,7 +28,7 @@ from types import MappingProxyType, TracebackType
 import msgspec
 
 from omni_ipc.records import Step
-from omni_ipc.seam.turns import Arrive, Done, Flow, Free, Go, Heard, Left, Said, Withdrawn, is_region
+from omni_ipc.seam.turn_messages import Arrive, Done, Flow, Free, Go, Heard, Left, Said, Withdrawn, is_region
 from omni_ipc.workflows.rest import ON_HOST_S
 
 _LOOK_S = 0.02

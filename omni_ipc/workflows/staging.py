@@ -16,7 +16,7 @@ import msgspec
 
 from omni_ipc.records import Origin, Step, Trace
 from omni_ipc.scenarios import Scenario
-from omni_ipc.seam.turns import is_region
+from omni_ipc.seam.turn_messages import is_region
 from omni_ipc.workflows.conductor import is_fault
 from omni_ipc.workflows.killing import KILL
 

@@ -13,6 +13,7 @@ import pytest
 from omni_ipc.records import Step
 from omni_ipc.seam.conducted import ConductedRuntime
 from omni_ipc.workflows.conductor import Conducted, Conductor
+from omni_ipc.workflows.rest import rest_s_on
 from tests.support.waiting import until
 
 TASKS = ("one", "two", "three")
@@ -203,6 +204,11 @@ def test_a_schedule_is_given_up_once_nobody_moves_any_more() -> None:
     outcome = conduct(schedule, {"one": wait_first, "two": release}, at_rest=lambda: True)
     assert (outcome.followed, outcome.is_departure) == (0, True)
     assert "did not come, and nobody moves any more (two stands before Task.Step" in str(outcome.refusal)
+
+
+def test_rest_is_longer_where_sleeping_may_be_work() -> None:
+    """A thread that waits for a device sleeps, and so may all others meanwhile."""
+    assert rest_s_on("cpu") < rest_s_on("cuda") == rest_s_on("cuda:1") == rest_s_on("xpu:0")
 
 
 def test_time_stands_still_until_the_schedule_says_that_it_passes() -> None:
