@@ -23,9 +23,10 @@ from omni_ipc.seam.conducted import ConductedRuntime
 from omni_ipc.serving.host import WorkerHost
 from omni_ipc.serving.links import WorkerLink
 from omni_ipc.serving.spec import WorkerSpec
-from omni_ipc.workflows.conductor import NO_KILLS, Conducted, Conductor
+from omni_ipc.workflows.conductor import NO_KILLS, Conductor
 from omni_ipc.workflows.killing import KILL, TASKS, Victim
 from omni_ipc.workflows.rest import ON_HOST_S, all_asleep, rest_s_on
+from omni_ipc.workflows.schedule import Conducted
 
 PATIENCE_S = 10.0
 """How long the next step of a schedule may take to come on a busy machine; the steps themselves take microseconds."""

@@ -17,8 +17,8 @@ import msgspec
 from omni_ipc.records import Origin, Step, Trace
 from omni_ipc.scenarios import Scenario
 from omni_ipc.seam.turn_messages import is_region
-from omni_ipc.workflows.conductor import is_fault
 from omni_ipc.workflows.killing import KILL
+from omni_ipc.workflows.schedule import is_fault
 
 _WAYS = ("Bell.", "Port.", "Reader.", "Writer.")
 """Regions of a lane; how many there are depends on the lane."""

@@ -12,8 +12,9 @@ import pytest
 
 from omni_ipc.records import Step
 from omni_ipc.seam.conducted import ConductedRuntime
-from omni_ipc.workflows.conductor import Conducted, Conductor
+from omni_ipc.workflows.conductor import Conductor
 from omni_ipc.workflows.rest import rest_s_on
+from omni_ipc.workflows.schedule import Conducted
 from tests.support.waiting import until
 
 TASKS = ("one", "two", "three")

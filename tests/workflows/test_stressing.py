@@ -13,8 +13,9 @@ from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Trace, Verdict
 from omni_ipc.scenarios import SCENARIOS
 from omni_ipc.scenarios.scenario import Staged
+from omni_ipc.workflows.collecting import find_traces
 from omni_ipc.workflows.killing import KILL
-from omni_ipc.workflows.stressing import Hosts, Stressed, find_traces, stress
+from omni_ipc.workflows.stressing import Hosts, Stressed, stress
 
 BUGS = Path(__file__).parents[1] / "bugs"
 KILLS = Path(__file__).parent / "kills"
