@@ -30,13 +30,13 @@ def replay(
 ) -> int:
     """Run traces on spawned workers: the reference must end well, and the defect that a trace names must show."""
     from omni_ipc.device.api import open_device
-    from omni_ipc.workflows import stressing
+    from omni_ipc.workflows import collecting, stressing
 
     out = Output(json)
     if junit is not None:
         require_file(junit)
     with working("reading the traces") as show_progress:
-        found = stressing.find_traces(traces)
+        found = collecting.find_traces(traces)
         open_device(device)  # refuses here, and not in the worker, what this machine does not have
         stressed = stressing.stress(found, device=device, repeat=repeat, progress=show_progress)
     titles = ("", "trace", "reference", "steps", "ms", "defect", "steps", "ms")

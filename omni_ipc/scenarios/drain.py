@@ -25,7 +25,7 @@ from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.outputs import OutputTable
 
 REQUEST = "r"
-KILLED = "The worker died: killed by SIGKILL."
+KILLED = "died: killed by SIGKILL."
 REFUSED = f"was not done: 1 outputs ('1') were still in flight after {CONFIG.drain_timeout_s:g} s."
 
 

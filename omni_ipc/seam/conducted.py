@@ -31,13 +31,16 @@ class ConductedRuntime(NativeRuntime):
     Args:
         connection: a stream socket to the conductor; closed by `close`. If it breaks, everybody runs free.
         vocabulary: the (task, action) pairs that the schedule speaks of.
+        mortal: tasks that the schedule kills.
 
     Attributes:
         errors: (task, what it raised).
     """
 
-    def __init__(self, connection: socket.socket, vocabulary: Collection[tuple[str, str]]) -> None:
-        self._turns = Turns(connection, vocabulary)
+    def __init__(
+        self, connection: socket.socket, vocabulary: Collection[tuple[str, str]], mortal: Collection[str] = ()
+    ) -> None:
+        self._turns = Turns(connection, vocabulary, mortal)
         self.errors: list[tuple[str, BaseException]] = []
 
     def close(self) -> None:

@@ -1,12 +1,4 @@
-"""Turns: one process's side of a conducted schedule, and its clock, which stands still while it is conducted.
-
-task ── Arrive ────► conductor (one for all processes)
-task ◄── Go ──────── when it is this step's turn; for a wait with a limit: now its time is up
-task ── Done ──────► the next step may go
-task ── Withdrawn ─► a wait with a limit ended by itself
-task ── Left ──────► it has ended, and will not come any more
-     ◄── Free ────── the schedule is over, or cannot be followed: everybody runs on as it likes
-"""
+"""Turns: one process's side of a conducted schedule, and its clock, which stands still while it is conducted."""
 
 from __future__ import annotations
 
@@ -22,58 +14,7 @@ from collections.abc import Callable, Collection, Iterator
 import msgspec
 
 from omni_ipc.records import Field
-
-
-class Arrive(msgspec.Struct, frozen=True, tag=True):
-    """A task stands before a step, or waits for something with a limit.
-
-    Args:
-        until: that limit, on the clock of its process.
-    """
-
-    ticket: int
-    task: str
-    action: str
-    fields: dict[str, Field]
-    where: str
-    until: float | None = None
-
-
-class Done(msgspec.Struct, frozen=True, tag=True):
-    """The task has taken the step."""
-
-    ticket: int
-
-
-class Withdrawn(msgspec.Struct, frozen=True, tag=True):
-    """The task waits no longer: what it waited for has come."""
-
-    ticket: int
-
-
-class Left(msgspec.Struct, frozen=True, tag=True):
-    """The task has ended."""
-
-    task: str
-
-
-Said = Arrive | Done | Withdrawn | Left
-"""What a process tells the conductor."""
-
-
-class Go(msgspec.Struct, frozen=True, tag=True):
-    """The task may take the step; or the time of its wait is up.
-
-    Args:
-        time: seconds that have passed since the run began, at the least.
-    """
-
-    ticket: int
-    time: float = 0.0
-
-
-class Free(msgspec.Struct, frozen=True, tag=True):
-    """Nobody waits any more, and time passes as it does."""
+from omni_ipc.seam.turn_messages import Arrive, Done, Flow, Free, Go, Heard, Left, Said, Withdrawn, is_region
 
 
 class Limited:
@@ -107,21 +48,25 @@ class Turns:
     Args:
         connection: a stream socket to the conductor; closed by `close`. If it breaks, everybody runs free.
         vocabulary: the (task, action) pairs that the schedule speaks of.
+        mortal: tasks that the schedule kills: they ask before each region, so that none goes beyond its last step.
 
     Attributes:
         free: nobody is conducted any more.
     """
 
-    def __init__(self, connection: socket.socket, vocabulary: Collection[tuple[str, str]]) -> None:
+    def __init__(
+        self, connection: socket.socket, vocabulary: Collection[tuple[str, str]], mortal: Collection[str] = ()
+    ) -> None:
         self._connection = connection
         self._vocabulary = {(task, action) for task, action in vocabulary}
-        self._tasks = {task for task, _ in self._vocabulary}
+        self._mortal = frozenset(mortal)
+        self._tasks = {task for task, _ in self._vocabulary} | self._mortal
         self._tickets = itertools.count()
         self._lock = threading.Lock()
         self._turns: dict[int, threading.Event] = {}  # guarded by _lock
         self._limited: dict[int, Limited] = {}  # guarded by _lock; those that the conductor knows, and the others
         self._time = 0.0  # guarded by _lock; seconds that have passed while conducted
-        self._freed_at = math.inf  # guarded by _lock
+        self._flows_from = math.inf  # guarded by _lock; when time began to pass by itself
         self._mine = threading.local()  # .ticket: of the step that this thread is taking
         self.free = False  # written under _lock
         self._listener = threading.Thread(target=self._listen, name="conducted", daemon=True)
@@ -137,7 +82,7 @@ class Turns:
 
     def now(self) -> float:
         """Seconds since the run began; while it is conducted, they pass where the schedule says so."""
-        return self._time + max(0.0, time.monotonic() - self._freed_at)
+        return self._time + max(0.0, time.monotonic() - self._flows_from)
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass for this process alone, without waiting."""
@@ -148,7 +93,8 @@ class Turns:
         """Tell whether the schedule may have a step for this task here; steps inside of steps are none."""
         if self.free or getattr(self._mine, "ticket", None) is not None:
             return False
-        return (threading.current_thread().name, action) in self._vocabulary
+        task = threading.current_thread().name
+        return (task, action) in self._vocabulary or (task in self._mortal and is_region(action))
 
     def begin(self, action: str, fields: dict[str, Field], *, depth: int = 1) -> None:
         """Wait until the step may be taken, or everybody is free.
@@ -213,7 +159,9 @@ class Turns:
             self._send(Left(task))
 
     def _arrival(self, action: str, fields: dict[str, Field], where: str, until: float | None = None) -> Arrive:
-        return Arrive(next(self._tickets), threading.current_thread().name, action, fields, where, until)
+        task = threading.current_thread().name
+        beyond = (task, action) not in self._vocabulary
+        return Arrive(next(self._tickets), task, action, fields, where, until, beyond)
 
     def _send(self, message: Said) -> None:
         data = msgspec.json.encode(message) + b"\n"
@@ -224,13 +172,15 @@ class Turns:
             self._set_free()
 
     def _listen(self) -> None:
-        decode = msgspec.json.Decoder(Go | Free).decode
+        decode = msgspec.json.Decoder(Heard).decode
         with self._connection.makefile("rb") as lines:
             try:
                 for line in lines:
                     match decode(line):
                         case Go() as go:
                             self._let_go(go)
+                        case Flow():
+                            self._let_time_flow()
                         case Free():
                             self._set_free()
             except OSError:
@@ -251,10 +201,14 @@ class Turns:
         else:  # the wait has just ended by itself, or `close` has come first
             self._send(Done(go.ticket))
 
-    def _set_free(self) -> None:
+    def _let_time_flow(self) -> None:
         with self._lock:
-            if not self.free:
-                self.free, self._freed_at = True, time.monotonic()
+            self._flows_from = min(self._flows_from, time.monotonic())
+
+    def _set_free(self) -> None:
+        self._let_time_flow()
+        with self._lock:
+            self.free = True
             turns, self._turns = self._turns, {}
             limited = [*self._limited.values()]
         for turn in turns.values():

@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import signal
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ from omni_ipc.errors import EnvironmentMissing, InternalError, PeerDied, PeerFai
 from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.config import LONGEST_S
+from omni_ipc.serving.ends import death_of, stop_of
 from omni_ipc.serving.lanes import Lanes
 from omni_ipc.serving.process import start_process
 from omni_ipc.serving.spec import MESSAGE_BYTES, Answer, Failed, Opened, Refused, WorkerSpec
@@ -143,33 +143,11 @@ class WorkerHost:
 
     def death(self) -> PeerDied | None:
         """Tell how the process ended, if it did."""
-        status = self._process.poll()
-        if status is None and self._has_ended():
-            status = self._process.wait()  # another thread is just reaping it, and until then poll() knows nothing
-        if status is None:
-            return None
-        how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
-        return PeerDied(f"The worker process {self.pid}", how)
+        return death_of(self._process)
 
     def stopped(self) -> PeerFailed | None:
         """Tell whether the process lives, and was stopped by a signal."""
-        try:
-            found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:  # reaped
-            return None
-        if found is None:
-            return None
-        return PeerFailed(
-            f"The worker process {self.pid} was stopped by {signal.Signals(found.si_status).name}, and does nothing. "
-            f"Let it go on: kill -CONT {self.pid}."
-        )
-
-    def _has_ended(self) -> bool:
-        """Tell whether the process has ended, without reaping it."""
-        try:
-            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:  # reaped
-            return True
+        return stop_of(self._process)
 
     def await_answer(self, expected: type[Answer]) -> None:
         """Wait for what the process says next.
@@ -190,6 +168,13 @@ class WorkerHost:
         self._serving = isinstance(answer, Opened)
         if not isinstance(answer, expected):
             raise InternalError(f"The worker process said {answer} where {expected.__name__} was due.")
+
+    def kill(self) -> bool:
+        """Kill the process, in the middle of whatever it does, and tell whether it has ended."""
+        self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(self._timeout_s)
+        return self.death() is not None
 
     def let_go(self) -> None:
         """Have the process end by itself once it is idle; `stop` waits for that."""

@@ -8,7 +8,7 @@ import importlib
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,8 +23,10 @@ from omni_ipc.seam.conducted import ConductedRuntime
 from omni_ipc.serving.host import WorkerHost
 from omni_ipc.serving.links import WorkerLink
 from omni_ipc.serving.spec import WorkerSpec
-from omni_ipc.workflows.conductor import Conducted, Conductor
-from omni_ipc.workflows.rest import all_asleep
+from omni_ipc.workflows.conductor import NO_KILLS, Conductor
+from omni_ipc.workflows.killing import KILL, TASKS, Victim
+from omni_ipc.workflows.rest import ON_HOST_S, all_asleep, rest_s_on
+from omni_ipc.workflows.schedule import Conducted
 
 PATIENCE_S = 10.0
 """How long the next step of a schedule may take to come on a busy machine; the steps themselves take microseconds."""
@@ -67,12 +69,14 @@ def run_on_processes(
     """
     require_torch()  # here too, before any clock runs: the pump builds tensors
     spoken = scenario.steps if vocabulary is None else vocabulary
+    victim = Victim(host) if any(step.action == KILL for step in steps) else None
 
     def run(rt: ConductedRuntime, conductor: Conductor) -> object:
-        launch = _launch_on(host, device, conductor, scenario.staged, spoken)
+        launch = _launch_on(host, device, conductor, scenario.staged, spoken, victim)
         return scenario.world(rt, parts, launch).run()
 
-    return _conduct(run, steps, spoken, (host.pid,))
+    kills = {KILL: victim.kill} if victim is not None else NO_KILLS
+    return _conduct(run, steps, spoken, others=(host.pid,), kills=kills, rest_s=rest_s_on(device))
 
 
 def require_torch() -> None:
@@ -108,16 +112,20 @@ def _conduct(
     run: Callable[[ConductedRuntime, Conductor], object],
     steps: Sequence[Step],
     vocabulary: Vocabulary,
+    *,
     others: Sequence[int] = (),
+    kills: Mapping[str, Callable[[], bool]] = NO_KILLS,
+    rest_s: float = ON_HOST_S,
 ) -> RealRun:
     """Let a function run in the order of a schedule.
 
     Args:
         others: processes besides this one that have a part in it.
+        kills, rest_s: see `Conductor`.
     """
     schedule = [step for step in steps if (step.task, step.action) in vocabulary]
     at_rest = functools.partial(all_asleep, (os.getpid(), *others))
-    with Conductor(schedule, patience_s=PATIENCE_S, at_rest=at_rest) as conductor:
+    with Conductor(schedule, patience_s=PATIENCE_S, at_rest=at_rest, rest_s=rest_s, kills=kills) as conductor:
         with _runtime(conductor, vocabulary) as rt:
             start = time.monotonic()
             main = rt.spawn(run, rt, conductor, name="main")
@@ -153,7 +161,14 @@ def _judge(errors: Sequence[tuple[str, BaseException]]) -> Failure | None:
     return None
 
 
-def _launch_on(host: WorkerHost, device: str, conductor: Conductor, staged: Staged, vocabulary: Vocabulary) -> Launch:
+def _launch_on(
+    host: WorkerHost,
+    device: str,
+    conductor: Conductor,
+    staged: Staged,
+    vocabulary: Vocabulary,
+    victim: Victim | None,
+) -> Launch:
     """Make a launch that opens the parts' worker on a host, conducted as the engine's own tasks are."""
 
     def launch(rt: Runtime, parts: Parts) -> WorkerLink:
@@ -165,11 +180,11 @@ def _launch_on(host: WorkerHost, device: str, conductor: Conductor, staged: Stag
             device=staged.device or device,
             device_options={"kind": device} if staged.device else {},
             runtime="omni_ipc.seam.conducted:ConductedRuntime",
-            runtime_options={"vocabulary": sorted(vocabulary)},
+            runtime_options={"vocabulary": sorted(vocabulary), "mortal": TASKS if victim is not None else ()},
             drain_timeout_s=CONFIG.drain_timeout_s,
         )
         link = host.open(rt, spec, connection=conductor.connect())
         parts.link().attach(rt, link)
-        return link
+        return link if victim is None else victim.as_link(link)
 
     return launch

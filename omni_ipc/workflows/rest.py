@@ -7,7 +7,22 @@ import os
 import threading
 from collections.abc import Iterable
 
+ON_HOST_S = 0.3
+"""How long all must be asleep, with a worker that computes on the host: longer than the pump's poll of dead workers."""
+
+ON_DEVICE_S = 2.0
+"""The same with any other device: copies and first launches take long, and who waits for them sleeps as well."""
+
 _RUNNING = frozenset("RD")  # on a core, waiting for one, or for a disk
+
+
+def rest_s_on(device: str) -> float:
+    """Give the seconds after which processes that sleep have come to rest.
+
+    Args:
+        device: of the worker, by torch's name: "cpu", "cuda:1", "xpu".
+    """
+    return ON_HOST_S if device.partition(":")[0] == "cpu" else ON_DEVICE_S
 
 
 def all_asleep(pids: Iterable[int]) -> bool:

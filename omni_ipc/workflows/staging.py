@@ -1,8 +1,9 @@
 """From the steps of a trace to those of a worker process: what real tasks can be put in order by.
 
 A trace of the explorer has every step of a world in one runtime. Of these, a schedule for real tasks keeps the regions,
-the uses of objects that a conducted runtime makes, and the moments at which a wait's time is up. It lacks how lanes and
-queues are waited for, which is a matter of time; and it gets the steps of the worker, where the world has a stand-in.
+the uses of objects that a conducted runtime makes, the moments at which a wait's time is up, and faults. It lacks how
+lanes and queues are waited for, which is a matter of time; and it gets the steps of the worker, where the world has a
+stand-in.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import msgspec
 
 from omni_ipc.records import Origin, Step, Trace
 from omni_ipc.scenarios import Scenario
-from omni_ipc.workflows.conductor import is_region
+from omni_ipc.seam.turn_messages import is_region
+from omni_ipc.workflows.killing import KILL
+from omni_ipc.workflows.schedule import is_fault
 
 _WAYS = ("Bell.", "Port.", "Reader.", "Writer.")
 """Regions of a lane; how many there are depends on the lane."""
@@ -61,6 +64,8 @@ def _staged(step: Step, scenario: Scenario) -> Step | None:
     match step.action:
         case "Writer.Publish" if step.fields.get("way") == "socket":
             return Step(task, "Socket.Publish")  # lies in it there; between processes it is a region of its own
+        case _ if is_fault(step):
+            return step
         case region if is_region(region):
             of_lane = region.startswith(_WAYS) and (step.task, region) not in scenario.steps
             return None if of_lane else Step(task, region, step.fields)
@@ -77,8 +82,9 @@ def _staged(step: Step, scenario: Scenario) -> Step | None:
 
 
 def _with_worker(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
-    """Have the worker say what the pump takes from it, just before it does, unless it has said so."""
+    """Have the worker say what the pump takes from it, just before it does or is killed, unless it has said so."""
     said: Counter[tuple[str, object]] = Counter()
+    ahead: list[Step] = []  # from a kill of the worker on, behind which it says nothing more
     for step in steps:
         for kind, (says, takes) in _SAID.items():
             what = (kind, step.fields.get(kind))
@@ -88,7 +94,11 @@ def _with_worker(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
                 said[what] -= 1
             elif step.action == takes and says.action not in scenario.transparent:
                 yield msgspec.structs.replace(says, fields={kind: step.fields[kind]})
-        yield step
+        if ahead or step.action == KILL:
+            ahead.append(step)
+        else:
+            yield step
+    yield from ahead
 
 
 _SAID = {

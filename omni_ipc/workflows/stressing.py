@@ -10,14 +10,13 @@ from pathlib import Path
 import msgspec
 
 from omni_ipc import scenarios
-from omni_ipc.errors import InternalError, OmniError, UnknownName, UsageError
+from omni_ipc.errors import InternalError, OmniError, UsageError
 from omni_ipc.records import Trace, Verdict
 from omni_ipc.scenarios import Scenario
 from omni_ipc.serving.host import WorkerHost
+from omni_ipc.workflows.collecting import SUFFIX
 from omni_ipc.workflows.conducting import RealRun, require_torch, run_on_processes
 from omni_ipc.workflows.staging import schedule_of
-
-SUFFIX = ".trace.json"
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -68,41 +67,6 @@ class Stressed(msgspec.Struct, frozen=True):
     verdict: Verdict
     rows: tuple[Row, ...]
     left: int = 0
-
-
-def find_traces(paths: Sequence[Path]) -> dict[Path, Trace]:
-    """Read the traces of files and folders.
-
-    Raises:
-        UsageError: there are none, or one cannot be replayed here: it is damaged, of another version, of a scenario or
-            a defect that is unknown, or of a function, which has no worker.
-    """
-    files: list[Path] = []
-    for path in paths:
-        found = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
-        if not found:
-            raise UsageError(
-                f"There is no *{SUFFIX} in '{path}'. Give a folder that has some: omni-ipc explore SCENARIO --save DIR."
-            )
-        files += found
-    traces = {file: Trace.load(file) for file in dict.fromkeys(files)}
-    for file, trace in traces.items():
-        _check(file, trace)
-    return traces
-
-
-def _check(file: Path, trace: Trace) -> None:
-    if ":" in trace.scenario:
-        raise UsageError(
-            f"'{file}' is a trace of the function '{trace.scenario}', which has no worker to start. "
-            f"Replay it on threads: omni-ipc replay {file} --on threads."
-        )
-    scenario = scenarios.find(trace.scenario)
-    if trace.defect is not None and trace.defect not in scenarios.KNOWN:
-        raise UnknownName("defect", trace.defect, scenarios.KNOWN)
-    scenario.parts(trace.defect)  # refuses a defect of another scenario
-    if not schedule_of(trace, scenario, trace.defect):
-        raise UsageError(f"'{file}' has no steps that could be put in order. Make it anew: omni-ipc explore --save.")
 
 
 def stress(

@@ -12,7 +12,10 @@ import pytest
 
 from omni_ipc.records import Step
 from omni_ipc.seam.conducted import ConductedRuntime
-from omni_ipc.workflows.conductor import Conducted, Conductor
+from omni_ipc.workflows.conductor import Conductor
+from omni_ipc.workflows.rest import rest_s_on
+from omni_ipc.workflows.schedule import Conducted
+from tests.support.waiting import until
 
 TASKS = ("one", "two", "three")
 VOCABULARY = {(task, "Task.Step") for task in TASKS}
@@ -124,6 +127,68 @@ def test_a_task_that_stands_elsewhere_or_has_ended_ends_the_schedule_at_once() -
     assert outcome == Conducted(1, 2, "step 2 of 2, one: Task.Step(), did not come: one has ended", is_departure=True)
 
 
+def test_a_kill_comes_between_its_steps_and_who_is_to_die_goes_beyond_none_of_its_own() -> None:
+    """Its tasks wait there to be killed; from then on time passes, for those who look for the dead now and then."""
+    order: list[str] = []
+
+    def doomed(rt: ConductedRuntime) -> None:
+        for action in ("Task.Unknown", "Task.Step", "Task.Beyond"):
+            with rt.region(action):
+                order.append(action)
+
+    def survivor(rt: ConductedRuntime) -> None:
+        step(rt)
+        assert rt.now() == 0.0
+        told.set()
+        until(lambda: rt.now() > 0)
+        step(rt)
+
+    def kill() -> bool:
+        assert told.wait(30)
+        order.append("kill")
+        return True
+
+    told = threading.Event()
+    one, two, killing = Step("one", "Task.Step"), Step("two", "Task.Step"), Step("kill(one)", "fault.kill(one)")
+    with Conductor([one, two, killing, two], patience_s=30.0, kills={killing.action: kill}) as conductor:
+        worlds = [ConductedRuntime(conductor.connect(), VOCABULARY, mortal=mortal) for mortal in ((), ("one",))]
+        tasks = [
+            rt.spawn(body, rt, name=name)
+            for rt, body, name in zip(worlds, (survivor, doomed), ("two", "one"), strict=True)
+        ]
+        for task in tasks:
+            task.join()  # the doomed one is free once the schedule is over, as no process was killed here
+        for rt in worlds:
+            rt.close()
+            assert rt.errors == []
+    assert conductor.outcome() == Conducted(4, 4)
+    assert order == ["Task.Unknown", "Task.Step", "kill", "Task.Beyond"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "ends", "why"),
+    [
+        (Step("cancel(one)", "fault.cancel(one)"), True, "can only happen under control"),
+        (Step("tear(one)", "fault.kill(one)", {"in the middle of": "words.write"}), True, "nobody sees from outside"),
+        (Step("kill(one)", "fault.kill(one)"), False, "the process lives on"),
+    ],
+)
+def test_what_cannot_be_brought_about_is_told_and_is_no_other_way_of_the_code(
+    fault: Step, ends: bool, why: str
+) -> None:
+    """The schedule is given up there: nobody can say what would have come of it."""
+    kills = {"fault.kill(one)": lambda: ends}
+    with Conductor([fault, Step("one", "Task.Step")], patience_s=30.0, kills=kills) as conductor:
+        rt = ConductedRuntime(conductor.connect(), VOCABULARY)
+        rt.spawn(step, rt, name="one").join()
+        rt.close()
+    outcome = conductor.outcome()
+    assert (outcome.followed, outcome.is_departure) == (0, False)
+    assert outcome.refusal is not None
+    assert outcome.refusal.startswith("step 1 of 2, ")
+    assert why in outcome.refusal
+
+
 def test_a_schedule_is_given_up_once_nobody_moves_any_more() -> None:
     """That is final: the task waits for something that does not come while all others wait for their turns."""
 
@@ -140,6 +205,11 @@ def test_a_schedule_is_given_up_once_nobody_moves_any_more() -> None:
     outcome = conduct(schedule, {"one": wait_first, "two": release}, at_rest=lambda: True)
     assert (outcome.followed, outcome.is_departure) == (0, True)
     assert "did not come, and nobody moves any more (two stands before Task.Step" in str(outcome.refusal)
+
+
+def test_rest_is_longer_where_sleeping_may_be_work() -> None:
+    """A thread that waits for a device sleeps, and so may all others meanwhile."""
+    assert rest_s_on("cpu") < rest_s_on("cuda") == rest_s_on("cuda:1") == rest_s_on("xpu:0")
 
 
 def test_time_stands_still_until_the_schedule_says_that_it_passes() -> None:

@@ -32,6 +32,14 @@ def test_the_worker_says_what_the_pump_takes_where_the_world_has_a_stand_in() ->
     assert staged([stand_in, taken[1]]) == [announce, taken[1]]
 
 
+def test_what_the_pump_takes_of_a_worker_that_was_killed_was_said_before() -> None:
+    """The kill is a step, in its place among those of the others; a stand-in may have said nothing until then."""
+    wake, kill = Step("dispatcher", "Dispatcher.Wake", {"rpc": 1}), Step("kill(worker)", "fault.kill(worker)")
+    taken = Step("pump", "Pump.Unpack", {"output": "1"})
+    announce = Step("worker.output", "Worker.Announce", {"output": "1"})
+    assert staged([wake, kill, taken]) == [wake, announce, kill, taken]
+
+
 def test_the_worker_says_nothing_where_its_announcements_are_opened_up() -> None:
     """There the steps inside of them are those of the trace."""
     taken = Step("pump", "Pump.Unpack", {"output": "1"})

@@ -20,7 +20,7 @@ from omni_ipc.stress.devices import StreamPipeline, open_streams
 from omni_ipc.stress.devices.__main__ import main
 from omni_ipc.stress.devices.pipeline import Streams
 from omni_ipc.workflows.conductor import Conductor
-from omni_ipc.workflows.rest import all_asleep
+from omni_ipc.workflows.rest import all_asleep, rest_s_on
 
 KINDS = pytest.mark.parametrize(
     "kind",
@@ -50,7 +50,7 @@ def opened(kind: str, order: Order) -> Iterator[tuple[Streams, StreamPipeline, C
     """Open a device whose streams take their steps in an order, and a pipeline that computes there."""
     steps = [Step(f"device.{stream}", "Stream.Step", {"does": does}) for stream, does in order]
     at_rest = functools.partial(all_asleep, (os.getpid(),))
-    with Conductor(steps, patience_s=PATIENCE_S, at_rest=at_rest) as conductor:
+    with Conductor(steps, patience_s=PATIENCE_S, at_rest=at_rest, rest_s=rest_s_on(kind)) as conductor:
         rt = ConductedRuntime(conductor.connect(), {(step.task, step.action) for step in steps})
         device = open_streams(rt, kind)
         try:
