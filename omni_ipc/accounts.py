@@ -115,7 +115,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     """One soak.
 
     Args:
-        seconds: that it ran; ``asked_s``: that it was to run.
+        seconds: from its start to the end of its last process; ``asked_s``: that it was to run.
         interrupted: why it ended before that; empty if it did not.
         requests: that went in.
         outcomes: how they ended; the sum is ``requests``, or there is a finding.
@@ -125,6 +125,9 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         reasons: why it is no clean "holds": one sentence each.
         notes: what else there is to tell, and changes no verdict.
         defect: the field defect that was put back; the commands that replay its traces have to name it.
+        due_errors: of the requests that ended with an error, those that were to: as they asked for one, or as the
+            pipeline slept.
+        doing: what the soak still does behind its time; empty while it soaks, and at the end.
         memory_bytes: that the processes were to take at most; ``taken_bytes``: that they took at most; 0: not known.
     """
 
@@ -147,6 +150,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     defect: str | None = None
+    due_errors: int = 0
+    doing: str = ""
     memory_bytes: int = 0
     taken_bytes: int = 0
 

@@ -21,8 +21,9 @@ from omni_ipc.transport.memory import Segment
 
 _LIMITS = (64 << 10, 1 << 20, 16 << 20, 256 << 20)
 _COUNTS = ("admitted", "refused", "left", "checked_bytes", "rounds", "open", "slots", "submitted_ns", "ended_ns")
+_DUE_ERRORS = "due_errors"  # of those that requests ended with, what was to come, whatever was done to processes
 _SUSPICIOUS = "suspicious"  # the last round that something was found in: the one word that who counts only reads
-_WORD = {name: index for index, name in enumerate((*_COUNTS, _SUSPICIOUS, *Outcome))}
+_WORD = {name: index for index, name in enumerate((*_COUNTS, _DUE_ERRORS, _SUSPICIOUS, *Outcome))}
 _FIRST_KIND = len(_WORD)
 _KIND_WORDS = BINS + 1  # and the time of all together
 _WORD_BYTES = 8

@@ -66,7 +66,8 @@ class Listener:
     def close(self, process: ServedProcess) -> None:
         """Kill a process if it lives, and see that nothing is left of it."""
         process.close()
-        self._keeper.part(killed=not process.ended_well)
+        if lost := self._keeper.part(killed=not process.ended_well):
+            self._told(f"lost with the engine: {lost:,} requests")
         workers = self._keeper.round.workers
         if left := await_none(lambda: ", ".join(str(pid) for pid in workers if is_worker(pid))):
             self._keeper.find("leftover", f"The worker processes {left} outlived the process of their engine.")

@@ -21,6 +21,7 @@ from omni_ipc.machines import Ended, Event, Lost, Machines, Needs, Program, Retr
 from omni_ipc.records import write_atomically
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows.limits import spare_bytes
+from omni_ipc.workflows.soak_folder import claimed
 from omni_ipc.workflows.soak_keeping import OnSample
 from omni_ipc.workflows.soak_shard import News, Order
 
@@ -42,13 +43,14 @@ def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample:
         on_sample: called with the account of all so far.
 
     Raises:
-        UsageError: there are no such machines, or one of them refuses the soak; says why.
+        UsageError: there are no such machines, or one of them refuses the soak, or the folder is another soak's; says
+            why.
         Inconclusive: not even a part of it came to be.
     """
     if count is not None and count < 1:
         raise UsageError(f"shards must be positive, and is {count}. Leave it out for one a machine.")
     gpus = 0 if config.device == "cpu" else config.workers
-    with contextlib.closing(find(on, Needs(whole=True, gpus=gpus))) as machines:
+    with contextlib.closing(find(on, Needs(whole=True, gpus=gpus))) as machines, claimed(Path(config.folder)):
         config = _for_each(config, machines)
         gathering = _Gathering(config, count or len(machines), on_sample)
         programs = [_program(config, shard, elsewhere=not machines.path) for shard in range(gathering.count)]
@@ -192,7 +194,9 @@ class _Gathering:
             Inconclusive: there is none.
         """
         if not self._accounts:
-            why = self.interrupted or "; ".join(self._reasons) or "no shard has said anything"
+            if self.interrupted:
+                raise Inconclusive("The soak was interrupted before any shard had begun. Soak again.")
+            why = "; ".join(self._reasons) or "no shard has said anything"
             raise Inconclusive(f"The soak has no account: {why}. See to the machines, and soak again.")
         account = self._merged()
         try:

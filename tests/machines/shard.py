@@ -17,7 +17,7 @@ DIES_ONCE, DIES, FINDS, REFUSES, FAILS, WAITS = 100, 200, 300, 400, 500, 600
 """Seeds, and what comes of them."""
 
 
-def soak(config: SoakConfig, *, on_sample: Callable[[Account], object]) -> Account:
+def soak(config: SoakConfig, *, on_sample: Callable[[Account], object], claim: bool) -> Account:
     """Come to an account, or to an end."""
     folder = Path(config.folder)
     folder.mkdir(parents=True, exist_ok=True)

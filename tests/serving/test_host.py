@@ -126,6 +126,7 @@ def test_what_cannot_be_built_is_refused_with_the_reason_and_the_next_worker_run
         (WorkerSpec(pipeline="no.such.module:Thing"), "'no.such.module:Thing' cannot be imported"),
         (WorkerSpec(pipeline="tests.serving.pipelines:Nothing"), "cannot be imported"),
         (WorkerSpec(pipeline="tests.serving.pipelines:Unbuildable"), "no weights"),
+        (WorkerSpec(pipeline="tests.serving.pipelines:Unbuildable", pipeline_options={"times": 10_000}), "no weights"),
         (WorkerSpec(pipeline="tests.serving.pipelines:Choosy", device="tpu"), "no device 'tpu'"),
     ):
         with pytest.raises(PeerFailed, match=told):

@@ -118,6 +118,16 @@ def test_a_process_that_ends_by_itself_is_found_unless_a_fault_explains_it(soak:
         assert harmed.findings() == []
 
 
+def test_requests_that_are_lost_with_an_engine_are_told_to_the_saboteur(soak: Kept) -> None:
+    """Who waited for them cannot be told any more; of a process that ended well there are none."""
+    heard: list[str] = []
+    listener = listening(soak, heard)
+    soak.ledger.add("admitted", 2)
+    part(listener, well=False)
+    part(listener, well=True)
+    assert heard == ["lost with the engine: 2 requests"]
+
+
 def test_a_worker_that_outlives_its_engine_is_found(soak: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its id, others that have ended are not named; and what was recorded until then is kept."""
     monkeypatch.setattr("omni_ipc.workflows.soak_listening.is_worker", lambda pid: pid == 12)
