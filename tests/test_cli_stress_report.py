@@ -77,6 +77,7 @@ def test_many_findings_are_not_told_one_by_one(report: Omni) -> None:
         (["nothing"], "Cannot read the account 'nothing'"),
         (["empty"], "Cannot read the account 'empty/account.json'"),
         (["odd.json"], "'odd.json' is no account of a soak"),
+        (["old.json"], "or one of another version of omni_ipc: Expected `object`, got `array`"),
         (["soak", "--html", "missing/soak.html"], "there is no folder 'missing'"),
         (["soak", "--html", "empty"], "Cannot write 'empty'"),
     ],
@@ -86,6 +87,9 @@ def test_what_is_in_the_way_is_told_in_a_sentence(report: Omni, words: list[str]
     keep(PLAIN, "soak/account.json")
     Path("empty").mkdir()
     Path("odd.json").write_text("[]")
+    kept = msgspec.to_builtins(PLAIN)
+    kept["latencies"]["small"]["counts"] = [0, 60, 30]  # as it was while bins were powers of two
+    Path("old.json").write_bytes(msgspec.json.encode(kept))
     code, out, err = report(*words)
     assert (code, out) == (2, "")
     assert said in err

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc import __version__
 from omni_ipc.accounts import Machine
 from omni_ipc.device.api import KINDS
 from omni_ipc.errors import EnvironmentMissing, UnknownName
+from omni_ipc.stress import build
 
 _LONGEST_S = 120.0
 _ASK = """
@@ -55,7 +55,7 @@ def look(device: str, workers: int) -> tuple[Machine, str]:
         EnvironmentMissing: torch, or that device, is missing here.
     """
     kind, _, index = device.partition(":")
-    versions = {"omni_ipc": __version__, "python": platform.python_version()}
+    versions = {"omni_ipc": build.version(), "python": platform.python_version()}
     versions["numpy"] = importlib.metadata.version("numpy")
     if kind == "cpu" or "." in device:
         return _machine(device, (_processor(),), "", versions), device

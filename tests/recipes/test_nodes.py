@@ -113,9 +113,9 @@ def test_a_call_that_is_wrong_is_refused(checkout: Path, words: Sequence[str], s
 
 def test_what_stands_behind_the_options_goes_to_the_check(checkout: Path) -> None:
     """As it is: a check of its own measure."""
-    ended(node(checkout, "--", "--soak", "5"))
+    ended(node(checkout, "--", "--soak-minutes", "0.1"))
     assert "--device cpu --out" in (said := (checkout.parent / "out" / "check.log").read_text())
-    assert said.endswith("/check -- --soak 5\n")
+    assert said.endswith("/check -- --soak-minutes 0.1\n")
 
 
 def test_a_check_that_is_interrupted_in_the_set_up_says_so(checkout: Path) -> None:
