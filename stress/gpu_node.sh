@@ -58,6 +58,4 @@ fi
 printf '%-8s %4s %8s   %s\n%s' step code took log "$rows"
 [ ! -f "$out/soak.html" ] || echo "The page: $out/soak.html"
 [ -z "$stopped" ] || codes="$codes 3"
-for worst in 1 3 2; do
-    case " $codes " in *" $worst "*) exit $worst ;; esac
-done
+worst "$codes"

@@ -38,6 +38,17 @@ folder() {
     fi
 }
 
+# worst CODES: end as the worst of what has ended: violated, then inconclusive, then in the way
+worst() {
+    for code in 1 3 2; do
+        case " $1 " in *" $code "*) exit $code ;; esac
+    done
+    for code in $1; do
+        [ "$code" -eq 0 ] || exit 3 # killed, or out of its time
+    done
+    exit 0
+}
+
 child='' stopped=''
 trap 'stopped=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null' TERM INT HUP
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -181,16 +182,32 @@ def test_slurm_starts_a_node_each_and_makes_one_page(checkout: Path) -> None:
     (folder / "srun").chmod(0o755)
     (checkout / "account.json").write_bytes(msgspec.json.encode(account()))
     (checkout / "stress" / "gpu_node.sh").write_text(
-        'echo "$@"\nmkdir -p "$8/soak"\ncp account.json "$8/soak/account.json"\nexit $SLURM_PROCID\n'
+        'echo "$@"\nmkdir -p "$8/soak"\ncp account.json "$8/soak/account.json"\nexit $((3 - 2 * SLURM_PROCID))\n'
     )
     script = str(checkout / "stress" / "slurm.sbatch")
-    process = started(checkout, "bash", script, before=folder, SLURM_SUBMIT_DIR=str(checkout), SLURM_JOB_ID="7")
-    code, out, err = ended(process)
-    assert (code, err) == (1, "")
+    known = {"SLURM_SUBMIT_DIR": str(checkout), "SLURM_JOB_ID": "7"}
+    code, out, err = ended(started(checkout, "bash", script, before=folder, **known))
+    assert (code, err) == (1, "")  # of 3 and 1, which is worse
     results = checkout / "results-7"
     for number in (0, 1):
         assert f"--python python3 --seed {number} --minutes 90 --out {results}/node-{number}\n" in out
     assert "<html" in (results / "soak.html").read_text()
+
+
+def test_slurm_gets_no_more_to_soak_than_there_is_time_for(checkout: Path) -> None:
+    """It is refused before any node has begun."""
+    end = {"SLURM_JOB_END_TIME": str(int(time.time()) + 99)}
+    process = started(
+        checkout,
+        "bash",
+        str(checkout / "stress" / "slurm.sbatch"),
+        SLURM_SUBMIT_DIR=str(checkout),
+        SLURM_JOB_ID="7",
+        **end,
+    )
+    said = "90 minutes of soaking, and half an hour around them, do not fit into --time. Give more, or MINUTES=30."
+    assert ended(process) == (2, "", f"omni_ipc: {said}\n")
+    assert not (checkout / "results-7").exists()
 
 
 def test_kubernetes_starts_the_same_script() -> None:
@@ -208,7 +225,9 @@ def test_kubernetes_starts_the_same_script() -> None:
     assert mount["mountPath"] in script
     assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
     _, failing = spec["podFailurePolicy"]["rules"]
-    assert failing["onExitCodes"]["values"] == [1, 2]
+    assert (failing["action"], failing["onExitCodes"]["values"]) == ("FailIndex", [1, 2])
+    (spread,) = spec["template"]["spec"]["topologySpreadConstraints"]
+    assert spread["labelSelector"]["matchLabels"]["job-name"] == job["metadata"]["name"]
 
 
 @pytest.mark.soak
