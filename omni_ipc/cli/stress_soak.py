@@ -34,11 +34,15 @@ def soak(
     ),
     memory: Annotated[
         float | None,
-        typer.Option(metavar="GIB", help="What all processes may take, about; default: half of what is free."),
+        typer.Option(
+            metavar="GIB",
+            help="What engine, clients and workers may take together, shared memory counted once, a device's libraries "
+            "not counted; a hog takes half as much again at most. Default: half of what is free.",
+        ),
     ] = None,
     clients: Annotated[int, typer.Option(help="Requests that are open at a time, at most.")] = 64,
     faults: Annotated[
-        str, typer.Option(metavar="KIND,...", help="What to put in: kill, stop, memory, descriptors; or none.")
+        str, typer.Option(metavar="KIND,...", help="What to put in: kill, stop, memory, descriptors, hog; or none.")
     ] = ",".join(FAULTS),
     fault_every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two faults, about.")] = 15.0,
     perturb: Annotated[bool, typer.Option(help="Let tasks rest before regions, at random.")] = True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omni_ipc.device.api import Device
 from omni_ipc.device.host import HostDevice
-from omni_ipc.errors import PeerDied
+from omni_ipc.errors import PeerDied, PeerError, PeerFailed
 from omni_ipc.scenarios.links import QueueLink
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.pipelines import ArrayPipeline
@@ -14,6 +14,7 @@ from omni_ipc.serving.links import Receiver, Sender
 from omni_ipc.serving.messages import Command, Reply
 from omni_ipc.serving.pipeline import Pipeline
 from omni_ipc.serving.worker import Worker
+from omni_ipc.transport.wire import RemoteError
 
 
 class TaskLink:
@@ -25,14 +26,17 @@ class TaskLink:
         self.requests = requests
         self.results = results
         self.worker = worker
+        self._failure: PeerFailed | None = None
         self._ended = False
         self._task = rt.spawn(self._run, worker, name="worker.main")
 
     def stopped(self, rank: int) -> None:
         """Tasks are not stopped by signals."""
 
-    def death(self, rank: int) -> PeerDied | None:
-        """Tell that it was killed, if it ended in the middle of its work."""
+    def death(self, rank: int) -> PeerError | None:
+        """Tell what ended one of its tasks; or that it was killed, if it ended in the middle of its work."""
+        if self._failure is not None:
+            return self._failure
         if self._ended or self._task.is_alive():
             return None
         return PeerDied("The worker", "killed by SIGKILL")
@@ -42,8 +46,11 @@ class TaskLink:
         self._task.join()
 
     def _run(self, worker: Worker) -> None:
-        worker.run()
+        worker.run(self._note)
         self._ended = True
+
+    def _note(self, error: BaseException) -> None:
+        self._failure = self._failure or RemoteError.from_exception(error).as_error("The worker")
 
 
 def launch_over_queues(

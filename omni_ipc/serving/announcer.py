@@ -29,6 +29,10 @@ class Computed(NamedTuple):
     event: DeviceEvent
 
 
+Failing = Callable[[BaseException], object]
+"""Told at once, by a thread of a worker, of what ends it."""
+
+
 class Announcer:
     """What the output thread of a worker does.
 
@@ -44,6 +48,7 @@ class Announcer:
         self._bring = self._announce if rank == 0 else self._await
         self._computed: Queue[Computed | None] = rt.queue()
         self._died: BaseException | None = None  # one store by the output thread, looked at by the main loop
+        self._goodbye = True  # stored by the main loop before the last item of the queue
         self.in_flight = InFlight(rt=rt)
 
     def hand_over(self, computed: Computed) -> None:
@@ -51,8 +56,13 @@ class Announcer:
         self.in_flight.add(computed.job)
         self._computed.put(computed)
 
-    def finish(self) -> None:
-        """Let the thread end once everything is announced."""
+    def finish(self, *, goodbye: bool = True) -> None:
+        """Let the thread end once everything is announced.
+
+        Args:
+            goodbye: close the lane then; a worker that fails says none, on neither lane.
+        """
+        self._goodbye = goodbye
         self._computed.put(None)
 
     def require_alive(self) -> None:
@@ -64,15 +74,17 @@ class Announcer:
         if self._died is not None:
             raise InternalError(f"The worker's output thread died of {self._died!r}. Start the engine anew.")
 
-    def run(self) -> None:
+    def run(self, failing: Failing) -> None:
         """Announce one output after another, until told to finish; then close the lane."""
         try:
             while (job := self._bring_next()) is not None:
                 self.in_flight.settle(job)
+            if self._goodbye:
+                close(self._rt, self._lane)
         except BaseException as error:
             self._died = error
+            failing(error)
             raise
-        close(self._rt, self._lane)
 
     def _bring_next(self) -> Execute | None:
         """Bring the next output; on return nothing here holds on to its memory."""

@@ -6,6 +6,7 @@
     requests ══ lane ═════════════════════════════►  worker.main
     results  ◄════════════════════════════ lanes ══  worker.main, worker.output
                            ◄── Ended ──────────────  after Stop, once both lanes are closed
+                           ◄── Failed, Refused ────  a thread of the worker has died, and then the process
 
 It is started by `subprocess` and told what to run by msgspec, because `multiprocessing` would unpickle its arguments.
 """
@@ -27,7 +28,7 @@ from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.config import LONGEST_S
 from omni_ipc.serving.lanes import Lanes
 from omni_ipc.serving.process import start_process
-from omni_ipc.serving.spec import MESSAGE_BYTES, Answer, Opened, Refused, WorkerSpec
+from omni_ipc.serving.spec import MESSAGE_BYTES, Answer, Failed, Opened, Refused, WorkerSpec
 from omni_ipc.serving.workers import HostedWorkers
 from omni_ipc.transport import wire
 from omni_ipc.transport.geometry import DEFAULT_CLASSES, SlotClass
@@ -44,9 +45,10 @@ class WorkerHost:
 
     def __init__(self, *, timeout_s: float = 60.0) -> None:
         self._timeout_s = min(timeout_s, LONGEST_S)
-        self._serving = False  # a worker that has not ended
+        self._serving = False  # a worker that has not ended in good order
+        self._failure: PeerFailed | None = None  # of the worker that was opened last, once it was heard
         try:
-            started, self._keeper = start_process(NativeRuntime(), self._timeout_s)
+            started, self._keeper = start_process(NativeRuntime())
         except OSError as error:
             raise EnvironmentMissing(
                 f"A worker process cannot be started: {error.strerror}.",
@@ -69,7 +71,7 @@ class WorkerHost:
 
     @property
     def free(self) -> bool:
-        """Tell whether it can take a worker: it lives, and the last one has ended."""
+        """Tell whether it can take a worker: it lives, and the last one has ended in good order."""
         return not self._serving and self.death() is None
 
     def open(
@@ -126,6 +128,18 @@ class WorkerHost:
             except OSError:
                 raise self._await_death() from None
         self._serving = True
+        self._failure = None
+
+    def failure(self) -> PeerFailed | None:
+        """Tell what its worker has failed with, as soon as it has; its process may outlive it for a while."""
+        if self._failure is not None:
+            return self._failure
+        with contextlib.suppress(OSError):  # nothing was said, or the process is gone without a word
+            data = self._control.recv(MESSAGE_BYTES, socket.MSG_PEEK)
+            match wire.decode(data, Answer) if data else None:
+                case Failed(error=error) | Refused(error=error):
+                    return self._told(error)
+        return None
 
     def death(self) -> PeerDied | None:
         """Tell how the process ended, if it did."""
@@ -165,16 +179,17 @@ class WorkerHost:
             PeerDied: it died.
             Timeout: it says nothing.
         """
-        data = self._hear()
-        if not data:
-            raise self._await_death()
-        answer = wire.decode(data, Answer)
+        answer = self._next_answer()
+        while isinstance(answer, Failed):
+            self._failure = self._failure or self._told(answer.error)
+            answer = self._next_answer()
+        if isinstance(answer, Refused):
+            self._serving = expected is not Opened
+            self._failure = self._failure or self._told(answer.error)
+            raise self._failure
         self._serving = isinstance(answer, Opened)
-        match answer:
-            case Refused(error=error):
-                raise error.as_error(f"The worker process {self.pid}")
-            case answer if not isinstance(answer, expected):
-                raise InternalError(f"The worker process said {answer} where {expected.__name__} was due.")
+        if not isinstance(answer, expected):
+            raise InternalError(f"The worker process said {answer} where {expected.__name__} was due.")
 
     def let_go(self) -> None:
         """Have the process end by itself once it is idle; `stop` waits for that."""
@@ -192,6 +207,16 @@ class WorkerHost:
         if self._pidfd >= 0:
             os.close(self._pidfd)
             self._pidfd = -1
+
+    def _told(self, error: wire.RemoteError) -> PeerFailed:
+        return error.as_error(f"The worker process {self.pid}")
+
+    def _next_answer(self) -> Answer:
+        data = self._hear()
+        if not data:
+            raise self._failure or self._await_death()
+        answer: Answer = wire.decode(data, Answer)
+        return answer
 
     def _hear(self) -> bytes:
         """Wait for what the process says; empty once it is gone, or `stop` has closed our end.

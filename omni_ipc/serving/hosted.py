@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import functools
 import gc
 import os
 import signal
@@ -16,10 +17,13 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from omni_ipc.seam.api import Future
+import msgspec
+
+from omni_ipc.seam.api import Future, Runtime
+from omni_ipc.serving.announcer import Failing
 from omni_ipc.serving.factory import make_device, make_runtime, make_worker
 from omni_ipc.serving.in_flight import StillInFlight
-from omni_ipc.serving.spec import MESSAGE_BYTES, SEGMENTS, Answer, Ended, Opened, Refused, WorkerSpec
+from omni_ipc.serving.spec import MESSAGE_BYTES, SEGMENTS, Answer, Ended, Failed, Opened, Refused, WorkerSpec
 from omni_ipc.serving.worker import Worker
 from omni_ipc.transport import wire
 from omni_ipc.transport.memory import Segment
@@ -29,6 +33,11 @@ ENGINE_GONE = 3
 
 STILL_IN_FLIGHT = 4
 """Exit status of a host whose device did not come to what a worker had computed, so that no other can follow it."""
+
+FAILED = 5
+"""Exit status of a host whose worker has failed at work: what else of it is broken, nobody knows."""
+
+_MOST_TOLD = MESSAGE_BYTES // 10  # characters of each of two texts, which take four bytes each at the most
 
 _PR_SET_PDEATHSIG = 1
 
@@ -80,43 +89,81 @@ def _serve(control: socket.socket, data: bytes, descriptors: Sequence[int]) -> N
 
 def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory: contextlib.ExitStack) -> Answer:
     try:
-        spec = _decode(data)
-        segments = [
-            memory.enter_context(Segment.attach(fd, name=name)) for name, fd in zip(SEGMENTS, descriptors, strict=False)
-        ]
-        rt = make_runtime(spec, descriptors[len(SEGMENTS) :])
-        device = make_device(rt, spec)  # first: without it no pipeline can be built
-        memory.callback(device.close)
-        worker = make_worker(rt, spec, segments, device)
-        _answer(control, Opened())
-        ending = rt.future()
-        main_loop = rt.spawn(_run_into, ending, worker, name="worker.main")
-        main_loop.join()  # not its result: the thread would hold the worker for a moment yet
-        ending.result()
-        if (close := getattr(rt, "close", None)) is not None:
-            close()
-        for _, error in getattr(rt, "errors", ()):  # a runtime that keeps what ended its tasks
-            raise error
-        return Ended()
-    except StillInFlight as error:  # a thread may yet write to the lanes, and to memory that would be the next worker's
-        _answer(control, Refused(wire.RemoteError.from_exception(error)))
-        os._exit(STILL_IN_FLIGHT)
+        rt, worker = _build(data, descriptors, memory)
     except Exception as error:  # whatever the user's classes raise, the engine shall hear of it
-        return Refused(wire.RemoteError.from_exception(error))
-
-
-def _run_into(ending: Future[None], worker: Worker) -> None:
+        return Refused(_described(error))
+    _answer(control, Opened())
     try:
-        worker.run()
+        _work(control, rt, worker)
+    except BaseException as error:  # a thread may yet write to the lanes, and to memory that would be the next worker's
+        traceback.print_exception(error)
+        _answer(control, Refused(_described(error)))
+        os._exit(STILL_IN_FLIGHT if isinstance(error, StillInFlight) else FAILED)
+    return Ended()
+
+
+def _build(data: bytes, descriptors: Sequence[int], memory: contextlib.ExitStack) -> tuple[Runtime, Worker]:
+    segments, others = _attach(descriptors, memory)
+    spec = wire.decode(data, WorkerSpec)
+    rt = make_runtime(spec, others)
+    device = make_device(rt, spec)  # first: without it no pipeline can be built
+    memory.callback(device.close)
+    return rt, make_worker(rt, spec, segments, device)
+
+
+def _attach(descriptors: Sequence[int], memory: contextlib.ExitStack) -> tuple[list[Segment], list[int]]:
+    """Map what came with a spec; gives the segments, and the descriptors of whatever else came.
+
+    Where one cannot be mapped, nobody would take those behind it: they are closed, or this process kept them for good.
+    """
+    left = [*descriptors]
+    try:
+        segments = []
+        for name in SEGMENTS[: len(left)]:
+            segments.append(memory.enter_context(Segment.attach(left[0], name=name)))
+            del left[0]  # it is the segment's from now on
+    except BaseException:
+        for fd in left:
+            os.close(fd)
+        raise
+    return segments, left
+
+
+def _work(control: socket.socket, rt: Runtime, worker: Worker) -> None:
+    """Run a worker to its end.
+
+    Raises:
+        BaseException: what has ended it, or a task of a runtime that keeps such errors.
+    """
+    ending = rt.future()
+    main_loop = rt.spawn(_run_into, ending, worker, functools.partial(_tell, control), name="worker.main")
+    main_loop.join()  # not its result: the thread would hold the worker for a moment yet
+    ending.result()
+    if (close := getattr(rt, "close", None)) is not None:
+        close()
+    for _, error in getattr(rt, "errors", ()):
+        raise error
+
+
+def _run_into(ending: Future[None], worker: Worker, failing: Failing) -> None:
+    try:
+        worker.run(failing)
     except BaseException as error:
-        traceback.print_exception(error)  # the engine asks for the reason only when it shuts down
         ending.set_exception(error)
     else:
         ending.set_result(None)
 
 
-def _decode(data: bytes) -> WorkerSpec:
-    return wire.decode(data, WorkerSpec)
+def _tell(control: socket.socket, error: BaseException) -> None:
+    """Tell the engine at once of what ends a thread of the worker."""
+    with contextlib.suppress(OSError):  # the engine is gone
+        control.send(wire.encode(Failed(_described(error))))
+
+
+def _described(error: BaseException) -> wire.RemoteError:
+    """Describe an error in one message of the control socket, whatever it says."""
+    told = wire.RemoteError.from_exception(error)
+    return msgspec.structs.replace(told, message=told.message[:_MOST_TOLD], traceback=told.traceback[-_MOST_TOLD:])
 
 
 def _answer(control: socket.socket, answer: Answer) -> None:

@@ -73,7 +73,7 @@ class WorkerLink(Protocol):
         """How many workers there are."""
 
     def death(self, rank: int, /) -> OmniError | None:
-        """Tell how a worker's process ended, if it did: its exit status, or the name of the signal."""
+        """Tell how a worker died, if it did: the error of its thread, its exit status, or the name of the signal."""
 
     def stopped(self, rank: int, /) -> OmniError | None:
         """Tell whether a worker's process lives, and was stopped by a signal, so that it does nothing."""

@@ -26,7 +26,7 @@ class Started(NamedTuple):
     """A process, and what belongs to it.
 
     Args:
-        control: our end of its control socket; it ends by itself once that is closed.
+        control: our end of its control socket, which waits for nothing; it ends by itself once that is closed.
     """
 
     control: socket.socket
@@ -41,12 +41,11 @@ class Started(NamedTuple):
         os.close(self.pidfd)
 
 
-def start_process(rt: Runtime, timeout_s: float) -> tuple[Started, Task]:
+def start_process(rt: Runtime) -> tuple[Started, Task]:
     """Start a process; whoever is interrupted meanwhile leaves none behind.
 
     Args:
         rt: of threads, for the keeper.
-        timeout_s: of its control socket.
 
     Returns:
         it, and its keeper, which has ended once the process has: join it before the pidfd is closed.
@@ -57,16 +56,16 @@ def start_process(rt: Runtime, timeout_s: float) -> tuple[Started, Task]:
     known: Future[Started] = rt.future()
     with contextlib.ExitStack() as undo:
         undo.callback(_give_up, known)
-        keeper = rt.spawn(_keep, known, timeout_s, name="keeper")
+        keeper = rt.spawn(_keep, known, name="keeper")
         started = known.result()
         undo.pop_all()
         return started, keeper
 
 
-def _keep(known: Future[Started], timeout_s: float) -> None:
+def _keep(known: Future[Started]) -> None:
     """Start the process, and stay for as long as it lives; one that nobody wants any more is ended at once."""
     try:
-        started = _start(timeout_s)
+        started = _start()
     except BaseException as error:
         fail(known, error)
         return
@@ -82,13 +81,13 @@ def _give_up(known: Future[Started]) -> None:
         known.result().discard()
 
 
-def _start(timeout_s: float) -> Started:
+def _start() -> Started:
     with contextlib.ExitStack() as undo:
         ours, theirs = (
             undo.enter_context(socket.socket(fileno=beyond_standard(end.detach())))
             for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         )
-        ours.settimeout(timeout_s)
+        ours.setblocking(False)
         process = subprocess.Popen(
             [sys.executable, "-m", "omni_ipc.serving.hosted", str(theirs.fileno()), str(os.getpid())],
             pass_fds=[theirs.fileno()],

@@ -142,7 +142,9 @@ class ResultPump:
         try:
             delivery = self._link.results.receive(timeout=timeout_s)
         except Timeout:
-            return self.death()
+            if self._died is not None or (death := self.death()) is None:
+                return self._died and self._died[0]
+            self._died = death, self._rt.now()  # and what it had published meanwhile is taken first
         except PeerDied as error:  # of one lane: what the others still hold is taken first
             self._died = self._died or (self.death() or error, self._rt.now())
         except PeerClosed:

@@ -58,14 +58,20 @@ class Opened(msgspec.Struct, frozen=True, tag=True):
     """The worker runs."""
 
 
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """A thread of the worker has ended with an error; `Refused` follows, and with it the end of the process."""
+
+    error: wire.RemoteError
+
+
 class Ended(msgspec.Struct, frozen=True, tag=True):
     """The worker has ended in good order, and the host takes the next one."""
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """The worker could not be built, or ended with an error."""
+    """The worker could not be built; or, behind `Opened`, has ended with an error, and its process ends, too."""
 
     error: wire.RemoteError
 
 
-Answer = Opened | Ended | Refused
+Answer = Opened | Failed | Ended | Refused

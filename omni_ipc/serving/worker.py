@@ -17,7 +17,7 @@ import msgspec
 from omni_ipc.device.api import Device
 from omni_ipc.errors import PeerClosed, PeerDied, Timeout
 from omni_ipc.seam.api import Runtime, Task
-from omni_ipc.serving.announcer import Announcer, Computed, close, insist, send_fit
+from omni_ipc.serving.announcer import Announcer, Computed, Failing, close, insist, send_fit
 from omni_ipc.serving.in_flight import StillInFlight
 from omni_ipc.serving.links import Delivery, Receiver, Sender
 from omni_ipc.serving.memory_state import MemoryState
@@ -78,20 +78,29 @@ class Worker:
         self._memory = MemoryState(pipeline, self._drain)
         self._announcer = Announcer(rt=rt, lane=outputs, device=device, rank=rank)
 
-    def run(self) -> None:
+    def run(self, failing: Failing = lambda _: None) -> None:
         """Serve until told to stop; then announce what is computed, and close both lanes.
+
+        Args:
+            failing: called at once with what ends a thread of the worker, by that thread. What is computed is then
+                announced as far as it can be, and no lane is closed: whoever runs the worker tells the engine.
 
         Raises:
             StillInFlight: outputs were, ``drain_timeout_s`` after the end; the engine was told.
             InternalError: the output thread has died.
+            BaseException: what has ended the main loop.
         """
-        output_thread = self._rt.spawn(self._announcer.run, name=f"{self._name}.output")
+        output_thread = self._rt.spawn(self._announcer.run, failing, name=f"{self._name}.output")
         try:
             while (delivery := self._next()) is not None and self._serve(delivery):
                 del delivery  # what came with it goes back, however long the next one takes
                 self._announcer.require_alive()
-        finally:
-            self._end(output_thread)
+        except BaseException as error:
+            failing(error)
+            self._announcer.finish(goodbye=False)
+            output_thread.join(self._drain_timeout_s)
+            raise
+        self._end(output_thread)
 
     def _next(self) -> Delivery[Command] | None:
         """Wait for the next command; None once there will be none."""

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from omni_ipc.errors import PeerDied, PeerFailed, ShutdownError
+from omni_ipc.errors import PeerError, PeerFailed, ShutdownError
 from omni_ipc.serving.lanes import Lanes
 from omni_ipc.serving.links import Delivery, Receiver, Sender
 from omni_ipc.serving.messages import Command, Reply
@@ -36,10 +36,14 @@ class HostedWorkers:
         """How many there are."""
         return len(self._hosts)
 
-    def death(self, rank: int | None = None) -> PeerDied | None:
-        """Tell how the process of a rank ended, if it did; without a rank, that of the lowest one that did."""
+    def death(self, rank: int | None = None) -> PeerError | None:
+        """Tell how the worker of a rank died, if it did; without a rank, that of the lowest one that did.
+
+        Returns:
+            what ended its main loop or its output thread, as soon as that has; else how its process ended.
+        """
         hosts = self._hosts if rank is None else (self._hosts[rank],)
-        return next((death for host in hosts if (death := host.death()) is not None), None)
+        return next((death for host in hosts if (death := host.failure() or host.death()) is not None), None)
 
     def stopped(self, rank: int) -> PeerFailed | None:
         """Tell whether the process of a rank was stopped by a signal."""

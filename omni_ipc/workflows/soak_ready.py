@@ -12,7 +12,7 @@ from omni_ipc.stress.defective import build
 from omni_ipc.stress.machine import look
 from omni_ipc.stress.plans import least_bytes
 from omni_ipc.stress.settings import SoakConfig
-from omni_ipc.workflows.limits import available_bytes, memory_limit_bytes
+from omni_ipc.workflows.limits import spare_bytes
 
 _MIB = 1 << 20
 
@@ -41,8 +41,7 @@ def ready(config: SoakConfig) -> tuple[SoakConfig, Machine]:
 
 def _memory_bytes(config: SoakConfig) -> int:
     least = least_bytes(config.workers)
-    limits = [limit for limit in (available_bytes(), memory_limit_bytes()) if limit is not None]
-    there = min(limits, default=None)
+    there = spare_bytes()
     asked = config.memory_bytes
     if asked is not None and asked < least:
         raise UsageError(f"{asked // _MIB:,} MiB are too little for {config.workers} workers. Give {least // _MIB:,}.")

@@ -53,10 +53,10 @@ class Choosy:
 
 
 class Unbuildable:
-    """Cannot be made."""
+    """Cannot be made, and says so once, or again and again."""
 
-    def __init__(self) -> None:
-        raise ValueError("no weights")
+    def __init__(self, times: int = 1) -> None:
+        raise ValueError("no weights \N{CRYING CAT FACE}" * times)
 
 
 class OnlyOnRankZero(Choosy):

@@ -46,7 +46,9 @@ def announced(lane: Crowded, *outputs: str) -> Announcer:
         job = Execute(number, 1, output, (Request("a"),), split=False)
         announcer.hand_over(Computed(job, Outputs([np.zeros(1)], {}), device.record()))
     announcer.finish()
-    announcer.run()
+    failures: list[BaseException] = []
+    announcer.run(failures.append)
+    assert failures == []
     return announcer
 
 

@@ -222,16 +222,14 @@ def test_an_error_of_the_device_takes_the_output_s_place() -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_worker_without_its_output_thread_ends_and_says_so() -> None:
-    """Nobody would announce what it computes, so it computes nothing more; what was in flight is told as failed."""
+    """Nobody would announce what it computes, so it computes nothing more; what has ended it is told first."""
     bench = Bench(Sleeper(), FailingDevice(SystemExit()), drain_timeout_s=0.05, poll_s=0.01)
     bench.execute(ONE)
-    done, failed = bench.rest()
-    assert isinstance(done, ComputeDone)
-    assert isinstance(failed, OutputFailed)
-    with pytest.raises(StillInFlight) as raised:
+    with pytest.raises(InternalError, match="output thread died of SystemExit"):
         bench.ended.result(PATIENCE_S)
-    assert isinstance(raised.value.__context__, InternalError)
-    assert "output thread died of SystemExit" in str(raised.value.__context__)
+    assert [type(error) for error in bench.failing] == [SystemExit, InternalError]
+    assert isinstance(bench.answer(), ComputeDone)
+    assert not bench.has_goodbye()
 
 
 def test_what_is_in_flight_is_never_less_than_nothing() -> None:

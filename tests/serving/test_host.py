@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -125,6 +126,7 @@ def test_what_cannot_be_built_is_refused_with_the_reason_and_the_next_worker_run
         (WorkerSpec(pipeline="no.such.module:Thing"), "'no.such.module:Thing' cannot be imported"),
         (WorkerSpec(pipeline="tests.serving.pipelines:Nothing"), "cannot be imported"),
         (WorkerSpec(pipeline="tests.serving.pipelines:Unbuildable"), "no weights"),
+        (WorkerSpec(pipeline="tests.serving.pipelines:Unbuildable", pipeline_options={"times": 10_000}), "no weights"),
         (WorkerSpec(pipeline="tests.serving.pipelines:Choosy", device="tpu"), "no device 'tpu'"),
     ):
         with pytest.raises(PeerFailed, match=told):
@@ -132,6 +134,21 @@ def test_what_cannot_be_built_is_refused_with_the_reason_and_the_next_worker_run
     worker = host.open(RT, CHOOSY)
     executor = executor_over(worker)
     executor.shutdown()
+    worker.join()
+
+
+def test_a_worker_without_memory_for_its_lanes_is_refused_and_leaves_no_descriptor(host: WorkerHost) -> None:
+    """Those that came with its spec are closed, also the ones behind that of the segment that could not be mapped."""
+    before = os.listdir(f"/proc/{host.pid}/fd")
+    pages = int(Path(f"/proc/{host.pid}/statm").read_text().split()[0])
+    limits = resource.prlimit(host.pid, resource.RLIMIT_AS)
+    resource.prlimit(host.pid, resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 30), limits[1]))
+    with pytest.raises(PeerFailed, match="cannot be had"):
+        host.open(RT, CHOOSY)  # whose inputs have a slab of gigabytes
+    resource.prlimit(host.pid, resource.RLIMIT_AS, limits)
+    assert os.listdir(f"/proc/{host.pid}/fd") == before
+    worker = host.open(RT, CHOOSY)
+    executor_over(worker).shutdown()
     worker.join()
 
 

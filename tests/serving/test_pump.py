@@ -216,6 +216,17 @@ def test_a_death_is_told_with_its_signal_once_nothing_more_comes() -> None:
         pending.result(0)
 
 
+def test_what_was_published_between_the_last_look_and_the_death_is_delivered() -> None:
+    """The look that finds the dead worker comes behind a wait in which nothing came."""
+    link = Played(Timeout("Nothing came."), OutputReady("1", split=False), Timeout("Nothing came."))
+    played = Pumped(link, poll_s=60.0)
+    delivered = played.table.wait(played.table.mint().output)
+    dies(link)
+    played.pump.run()
+    assert delivered.result(0) == "payload"
+    assert isinstance(played.pump.ended, PeerDied)
+
+
 def test_a_death_of_one_rank_is_not_hidden_by_the_talk_of_another() -> None:
     """Its lane has told of it; the other rank goes on and on, and all the same everything pending fails."""
     chatter = [OutputReady("99", split=False) for _ in range(1000)]

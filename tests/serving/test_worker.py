@@ -223,14 +223,16 @@ def test_declared_methods_are_called_and_others_are_not() -> None:
 
 
 def test_a_command_that_cannot_be_read_ends_the_worker_loudly() -> None:
-    """Nobody could be answered; what was computed before is announced, and the lanes are closed."""
+    """Nobody could be answered; what was computed before is announced, and no lane is closed as if all was well."""
     bench = Bench(Told(), HostDevice())
     bench.execute(Request("a", "xy"))
     bench.babble()
     with pytest.raises(FormatError, match="A message of 5 bytes is no"):
         bench.ended.result(PATIENCE_S)
-    assert [type(said) for said in bench.rest()] == [ComputeDone]
-    assert [type(said) for said in bench.rest_of_outputs()] == [OutputReady]
+    assert [type(error) for error in bench.failing] == [FormatError], "told at once"
+    assert isinstance(bench.answer(), ComputeDone)
+    assert isinstance(bench.output()[0], OutputReady)
+    assert not bench.has_goodbye()
 
 
 def test_a_worker_whose_engine_has_left_ends_as_if_it_was_stopped() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from omni_ipc.device.api import Device
 from omni_ipc.device.host import HostDevice
-from omni_ipc.errors import PeerClosed
+from omni_ipc.errors import PeerClosed, Timeout
 from omni_ipc.seam.api import Future
 from omni_ipc.serving.messages import Call, Command, Execute, Reply, Stop
 from omni_ipc.serving.pipeline import Pipeline
@@ -27,7 +27,12 @@ _RING_BYTES = 1 << 16
 
 
 class Bench:
-    """The engine's ends of a worker."""
+    """The engine's ends of a worker.
+
+    Attributes:
+        ended: how its main loop has ended.
+        failing: what its threads said that they end with, when they did.
+    """
 
     ended: Future[None]
 
@@ -39,6 +44,7 @@ class Bench:
         outputs, self._outputs = _link("worker.output")
         self._numbers = itertools.count(1)
         self.ended = RT.future()
+        self.failing: list[BaseException] = []
         worker = Worker(
             rt=RT,
             requests=requests,
@@ -95,9 +101,20 @@ class Bench:
         """Take what the output thread says until it closes its lane."""
         return _rest(self._outputs)
 
+    def has_goodbye(self) -> bool:
+        """Tell whether a lane was closed behind what was taken from it."""
+        for lane in (self._replies, self._outputs):
+            try:
+                lane.receive(0)
+            except Timeout:
+                continue
+            except PeerClosed:
+                return True
+        return False
+
     def _run(self, worker: Worker) -> None:
         try:
-            worker.run()
+            worker.run(self.failing.append)
         except BaseException as error:
             self.ended.set_exception(error)
         else:

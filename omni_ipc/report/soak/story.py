@@ -21,6 +21,8 @@ def sentences(account: Account) -> Iterator[str]:
     yield from account.reasons
     yield _requests(account)
     yield f"{size(account.checked_bytes)} of outputs were checked by checksum."
+    if account.taken_bytes and account.memory_bytes:
+        yield f"The processes took {size(account.taken_bytes)} of memory at most, of {size(account.memory_bytes)}."
     if account.faults:
         yield _faults(account.faults)
     yield from map(validation, account.validations)

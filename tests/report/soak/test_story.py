@@ -41,6 +41,13 @@ def test_the_worst_is_told_first() -> None:
     assert told[-1] == "no Java"
 
 
+def test_memory_is_told_where_it_is_known_what_there_was_to_be() -> None:
+    """What was taken beside what might be; accounts of before say nothing of it."""
+    told = story(account(memory_bytes=2 << 30, taken_bytes=300 << 20))
+    assert told[2] == "The processes took 300 MiB of memory at most, of 2 GiB."
+    assert len(told) == len(story(PLAIN)) + 1
+
+
 def test_a_request_without_an_outcome_is_seen() -> None:
     """In and out are never said to be equal if they are not."""
     assert story(account(requests=101))[0].startswith("101 requests went in, but 100 outcomes came out: 90 result")

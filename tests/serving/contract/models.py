@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import pickle
@@ -22,6 +23,7 @@ from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.requests import Request
 
 EXIT_STATUS = 3
+FAILURE = "out of descriptors, or of threads"
 
 
 class Model(Synthetic):
@@ -145,10 +147,35 @@ class Dying(Model):
 
     def _die(self, action: str, side: str) -> None:
         if self._armed and (action, side) == (self._step, self._side):
-            if self._how:
-                os.kill(os.getpid(), self._how)
-                signal.pause()
-            os._exit(EXIT_STATUS)
+            self._end()
+
+    def _end(self) -> None:
+        if self._how:
+            os.kill(os.getpid(), self._how)
+            signal.pause()
+        os._exit(EXIT_STATUS)
+
+
+SPAWN = "spawn"
+
+
+class Failing(Dying):
+    """Fails at a named step on its last rank, in the thread that takes the step; its process lives on.
+
+    Args:
+        step: the action of a region, or "spawn", at which no further thread can be started.
+    """
+
+    def __init__(self, *, rt: Runtime, rank: int, ranks: int, step: str) -> None:
+        super().__init__(rt=rt, step=step if rank == ranks - 1 else "")
+        if self._step == SPAWN:
+            rt.spawn = self._refuse  # type: ignore[method-assign]
+
+    def _refuse(self, *_: object, **__: object) -> Any:
+        raise RuntimeError(FAILURE)
+
+    def _end(self) -> None:
+        raise OSError(errno.EMFILE, FAILURE)
 
 
 class LateDevice(HostDevice):
