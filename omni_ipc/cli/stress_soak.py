@@ -82,8 +82,7 @@ def soak(
     )
     with answered(), _watched(prometheus) as on_sample:
         account = _soaked(config, on, shards, on_sample)
-    tell(say, account, shards_in(out) if on else {}, html)
-    return say.write("stress soak", account.verdict.exit_code, account)
+    return tell(say, "stress soak", account, shards_in(out) if on else {}, html)
 
 
 def _soaked(config: SoakConfig, on: str | None, shards: int | None, on_sample: Callable[[Account], object]) -> Account:
