@@ -118,7 +118,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         seconds: from its start to the end of its last process; ``asked_s``: that it was to run.
         interrupted: why it ended before that; empty if it did not.
         requests: that went in.
-        outcomes: how they ended; the sum is ``requests``, or there is a finding.
+        outcomes: how they ended; where the sum is not ``requests``, the soak did not end well.
         checked_bytes: of outputs whose checksum was as expected.
         latencies: kind of request -> from submit to its end.
         regions: process kind and region ("engine Pump.Deliver") -> how long it took.
@@ -157,7 +157,9 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict:
-        """A finding decides; then whether anything was shown, to the end that was asked for."""
+        """A finding decides; then whether something was shown, to the end that was asked for, and all accounted for."""
         if self.findings:
             return Verdict.VIOLATED
-        return Verdict.INCONCLUSIVE if self.reasons or self.interrupted or not self.requests else Verdict.ENDED_WELL
+        unsettled = self.requests != sum(self.outcomes.values())
+        is_open = self.reasons or self.interrupted or not self.requests or unsettled
+        return Verdict.INCONCLUSIVE if is_open else Verdict.ENDED_WELL

@@ -93,7 +93,8 @@ def read(path: Path) -> Account:
         document = document.get("result")
     try:
         account = msgspec.convert(document, Account, str_keys=True)
-        _began(account)
+        if _began(account).tzinfo is None:
+            raise ValueError(f"it has begun at '{account.started}', in no time zone")
     except ValueError as error:  # msgspec's, too
         raise UsageError(
             f"'{path}' is no account of a soak, or one of another version of omni_ipc: {error}. "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from omni_ipc.accounts import Account
 
 _GIB = 1 << 30
+_MOST_GIB = 1 << 32  # what processes tell each other ends at 64 bits
 
 
 def soak(
@@ -39,7 +39,8 @@ def soak(
         typer.Option(
             metavar="GIB",
             help="What engine, clients and workers may take together, shared memory counted once, a device's libraries "
-            "not counted; a hog takes half as much again at most. Default: half of what is free.",
+            "not counted; a hog takes half as much again at most. Shards on one machine share it. Default: half of "
+            "what is free.",
         ),
     ] = None,
     clients: Annotated[
@@ -93,8 +94,7 @@ def soak(
     )
     with answered(), _watched(prometheus) as on_sample:
         account = _soaked(config, on, shards, on_sample)
-    tell(say, account, shards_in(out) if on else {}, html)
-    return say.write("stress soak", account.verdict.exit_code, account)
+    return tell(say, "stress soak", account, shards_in(out) if on else {}, html)
 
 
 def _soaked(config: SoakConfig, on: str | None, shards: int | None, on_sample: Callable[[Account], object]) -> Account:
@@ -131,6 +131,8 @@ def _kinds(faults: str) -> tuple[str, ...]:
     if faults == "none":
         return ()
     kinds = tuple(dict.fromkeys(kind.strip() for kind in faults.split(",")))
+    if "none" in kinds:
+        raise UsageError(f"--faults {faults}: 'none' stands alone. Give it without others, or leave it out.")
     for kind in kinds:
         if kind not in FAULTS:
             raise UnknownName("fault", kind, (*FAULTS, "none"))
@@ -140,6 +142,6 @@ def _kinds(faults: str) -> tuple[str, ...]:
 def _bytes(gib: float | None) -> int | None:
     if gib is None:
         return None
-    if not 0 < gib < math.inf:
+    if not 0 < gib < _MOST_GIB:
         raise UsageError(f"--memory {gib:g} is no size. Give GiB, as in: --memory 4.")
     return int(gib * _GIB)

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from omni_ipc.errors import UsageError
-from omni_ipc.machines.child import Mouth, answer_stop, end_with_starter, read_order
+from omni_ipc.machines.child import Mouth, end_with_starter, read_order, stoppable
 from omni_ipc.testbed.explorer import conduct
 from omni_ipc.testbed.jobs import INSIDE, Order
 from omni_ipc.testbed.loading import load
@@ -27,11 +27,8 @@ def main() -> None:
     """Explore, and report; end quietly when the parent, by SIGTERM, asks for that."""
     end_with_starter()
     go_on_watched()
-    try:
-        answer_stop()
+    with stoppable():
         _explore(Mouth())
-    except KeyboardInterrupt:
-        sys.exit(130)
 
 
 def _explore(mouth: Mouth) -> None:

@@ -17,12 +17,13 @@ import msgspec
 from omni_ipc import shards
 from omni_ipc.accounts import Account, Finding, Survived
 from omni_ipc.errors import Inconclusive, UsageError
-from omni_ipc.machines import Ended, Event, Lost, Machines, Needs, Program, Retried, Said, Shards, find
+from omni_ipc.machines import Ended, Event, Lost, Needs, Program, Retried, Said, Shards, find
 from omni_ipc.records import write_atomically
+from omni_ipc.serving.results import Outcome
 from omni_ipc.stress.settings import SoakConfig
-from omni_ipc.workflows.limits import spare_bytes
 from omni_ipc.workflows.soak_folder import claimed
 from omni_ipc.workflows.soak_keeping import OnSample
+from omni_ipc.workflows.soak_ready import check, share
 from omni_ipc.workflows.soak_shard import News, Order
 
 PROGRAM = "omni_ipc.workflows.soak_shard"
@@ -49,10 +50,13 @@ def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample:
     """
     if count is not None and count < 1:
         raise UsageError(f"shards must be positive, and is {count}. Leave it out for one a machine.")
+    check(config)
     gpus = 0 if config.device == "cpu" else config.workers
     with contextlib.closing(find(on, Needs(whole=True, gpus=gpus))) as machines, claimed(Path(config.folder)):
-        config = _for_each(config, machines)
-        gathering = _Gathering(config, count or len(machines), on_sample)
+        count = count or len(machines)
+        if machines.path:  # all of them are this one
+            config = share(config, min(count, len(machines)))
+        gathering = _Gathering(config, count, on_sample)
         programs = [_program(config, shard, elsewhere=not machines.path) for shard in range(gathering.count)]
         with Shards(machines, programs, retries=_RETRIES, patience_s=_PATIENCE_S) as running:
             try:
@@ -63,14 +67,6 @@ def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample:
                 for event in running.stop():
                     gathering.take(event)
         return gathering.conclude()
-
-
-def _for_each(config: SoakConfig, machines: Machines) -> SoakConfig:
-    """Share this machine's memory out, if the shards all run on it."""
-    spare = spare_bytes()
-    if not machines.path or config.memory_bytes is not None or spare is None:
-        return config
-    return msgspec.structs.replace(config, memory_bytes=spare // 2 // len(machines))
 
 
 def _program(config: SoakConfig, shard: int, *, elsewhere: bool) -> Program:
@@ -128,7 +124,8 @@ class _Gathering:
             self._give_up(shard, news.failed)
         if news.account is None:
             return
-        self._lost = [self._recovered(lost, shard) for lost in self._lost]
+        if Outcome.RESULT in news.account.outcomes:
+            self._lost = [self._recovered(lost, shard) for lost in self._lost]
         if news.is_whole:
             self._whole.add(shard)
         self._accounts[_name(shard)] = self._brought_home(shard, news.account, news.traces)
@@ -138,7 +135,7 @@ class _Gathering:
         return monotonic() - self._began_s
 
     def _recovered(self, lost: Survived, shard: int) -> Survived:
-        """Note when a shard that was lost is heard of again."""
+        """Note when a shard that was lost tells of a result again."""
         if lost.target != _name(shard) or lost.recovered_s is not None:
             return lost
         return msgspec.structs.replace(lost, recovered_s=self._now_s() - lost.at_s)

@@ -17,7 +17,7 @@ def sentences(account: Account) -> Iterator[str]:
         found = counted(len(account.findings), "finding")
         yield f"{found}; the first one, after {duration(first.at_s)}: {first.message}"
     if account.interrupted:
-        yield f"It ended after {duration(account.seconds)} of {duration(account.asked_s)}: {account.interrupted}."
+        yield f"It ended after {duration(account.seconds)} of {duration(account.asked_s)}: {ended(account.interrupted)}"
     yield from account.reasons
     yield _requests(account)
     if account.due_errors:
@@ -30,6 +30,11 @@ def sentences(account: Account) -> Iterator[str]:
         yield _faults(account.faults)
     yield from map(validation, account.validations)
     yield from account.notes
+
+
+def ended(words: str) -> str:
+    """End words as a sentence, unless they are one."""
+    return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
 def validation(of: Validation) -> str:
@@ -66,6 +71,8 @@ def of_counts(counts: Mapping[str, int]) -> str:
 def _requests(account: Account) -> str:
     ended = sum(account.outcomes.values())
     told = f": {outcomes(account)}" if ended else ""
+    if not account.requests and not ended:
+        return "No request went in, so nothing was shown. Soak for longer: --minutes."
     if ended == account.requests:
         return f"{counted(ended, 'request')} went in, and as many outcomes came out, one each{told}."
     return f"{counted(account.requests, 'request')} went in, but {counted(ended, 'outcome')} came out{told}."
