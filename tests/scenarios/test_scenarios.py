@@ -35,7 +35,7 @@ ORDERS = {
     "split_map": 360,
     "dual_writer_ring": 1740,
     "future_orphan": 32,
-    **dict.fromkeys(("lane", "lane_stores"), 757),
+    **dict.fromkeys(("lane", "lane_stores"), 773),
     "overflow": 329,
     "drain": 256,
     "device_copy": 12,
