@@ -18,7 +18,17 @@ from tests.support.commands import ROOT, Command
 
 EVERYTHING_ELSE = (
     *("testbed", "scenarios", "stress", "conformance", "report", "workflows", "pytest_plugin", "accounts.py"),
-    *("cli", "__main__.py", "explanations.py", "interrupts.py", "machines", "shards.py", "values.py", "violations.py"),
+    *(
+        "cli",
+        "__main__.py",
+        "explanations.py",
+        "histograms.py",
+        "interrupts.py",
+        "machines",
+        "shards.py",
+        "values.py",
+        "violations.py",
+    ),
 )
 """What stands on the product."""
 

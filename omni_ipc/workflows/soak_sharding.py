@@ -52,10 +52,12 @@ def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample:
         raise UsageError(f"shards must be positive, and is {count}. Leave it out for one a machine.")
     check(config)
     gpus = 0 if config.device == "cpu" else config.workers
-    with contextlib.closing(find(on, Needs(whole=True, gpus=gpus))) as machines, claimed(Path(config.folder)):
+    with contextlib.ExitStack() as held:
+        machines = held.enter_context(contextlib.closing(find(on, Needs(whole=True, gpus=gpus))))
         count = count or len(machines)
         if machines.path:  # all of them are this one
             config = share(config, min(count, len(machines)))
+        held.enter_context(claimed(Path(config.folder)))
         gathering = _Gathering(config, count, on_sample)
         programs = [_program(config, shard, elsewhere=not machines.path) for shard in range(gathering.count)]
         with Shards(machines, programs, retries=_RETRIES, patience_s=_PATIENCE_S) as running:
