@@ -48,10 +48,11 @@ def test_every_rank_computes_and_the_processes_serve_again_afterwards(group: Hos
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_died_is_told_and_replaced(group: HostGroup, rank: int) -> None:
     """Its signal is named, whichever it was; the next engine has a fresh process in its place, and works."""
-    workers = group.open(RT, CHOOSY)
+    rt = NativeRuntime()
+    workers = group.open(rt, CHOOSY)
     before = group.pids
     os.kill(before[rank], signal.SIGKILL)
-    executor = executor_over(workers)
+    executor = executor_over(workers, rt)
     with pytest.raises(PeerDied, match="killed by SIGKILL"):
         executor.execute([Request("x")])
     assert workers.death(rank) is not None

@@ -62,8 +62,9 @@ def test_one_process_runs_workers_one_after_another(host: WorkerHost) -> None:
 
 def test_a_process_between_two_workers_holds_none_of_their_memory(host: WorkerHost) -> None:
     """Once a worker has ended, its process maps no segment: the parts of a worker refer to each other, and to it."""
-    worker = host.open(RT, CHOOSY)
-    executor = executor_over(worker)
+    rt = NativeRuntime()
+    worker = host.open(rt, CHOOSY)
+    executor = executor_over(worker, rt)
     execute(executor, "x")
     assert "memfd:omni_ipc" in Path(f"/proc/{host.pid}/maps").read_text()
     executor.shutdown()
@@ -73,8 +74,9 @@ def test_a_process_between_two_workers_holds_none_of_their_memory(host: WorkerHo
 
 def test_each_misfortune_reaches_its_own_caller_and_the_worker_goes_on(host: WorkerHost) -> None:
     """A forward that raises, an output that cannot travel, too few outputs: an error each; the next batch works."""
-    worker = host.open(RT, CHOOSY)
-    executor = executor_over(worker)
+    rt = NativeRuntime()
+    worker = host.open(rt, CHOOSY)
+    executor = executor_over(worker, rt)
     with pytest.raises(PeerFailed, match="RuntimeError: out of memory"):
         execute(executor, "raise")
     with pytest.raises(PeerFailed, match="SystemExit: 3"):
@@ -94,8 +96,9 @@ def test_each_misfortune_reaches_its_own_caller_and_the_worker_goes_on(host: Wor
 
 def test_a_killed_worker_fails_its_pending_work_with_the_name_of_the_signal(host: WorkerHost) -> None:
     """SIGKILL in the middle of a forward: call and consumer fail within seconds; so does whatever comes later."""
-    worker = host.open(RT, STUCK)
-    executor = executor_over(worker)
+    rt = NativeRuntime()
+    worker = host.open(rt, STUCK)
+    executor = executor_over(worker, rt)
     minted = executor.mint(1)
     waiting = executor.wait(minted.output)
     endings: list[BaseException] = []
@@ -106,7 +109,7 @@ def test_a_killed_worker_fails_its_pending_work_with_the_name_of_the_signal(host
         except OmniError as error:
             endings.append(error)
 
-    caller = RT.spawn(call, name="caller")
+    caller = rt.spawn(call, name="caller")
     os.kill(host.pid, signal.SIGKILL)
     caller.join(timeout=10)
     assert [type(ending) for ending in endings] == [PeerDied]
@@ -122,6 +125,7 @@ def test_a_killed_worker_fails_its_pending_work_with_the_name_of_the_signal(host
 
 def test_what_cannot_be_built_is_refused_with_the_reason_and_the_next_worker_runs(host: WorkerHost) -> None:
     """Unknown import paths, a pipeline that raises, an unknown device: told at once; the process stays usable."""
+    rt = NativeRuntime()
     for spec, told in (
         (WorkerSpec(pipeline="no.such.module:Thing"), "'no.such.module:Thing' cannot be imported"),
         (WorkerSpec(pipeline="tests.serving.pipelines:Nothing"), "cannot be imported"),
@@ -130,32 +134,34 @@ def test_what_cannot_be_built_is_refused_with_the_reason_and_the_next_worker_run
         (WorkerSpec(pipeline="tests.serving.pipelines:Choosy", device="tpu"), "no device 'tpu'"),
     ):
         with pytest.raises(PeerFailed, match=told):
-            host.open(RT, spec)
-    worker = host.open(RT, CHOOSY)
-    executor = executor_over(worker)
+            host.open(rt, spec)
+    worker = host.open(rt, CHOOSY)
+    executor = executor_over(worker, rt)
     executor.shutdown()
     worker.join()
 
 
 def test_a_worker_without_memory_for_its_lanes_is_refused_and_leaves_no_descriptor(host: WorkerHost) -> None:
     """Those that came with its spec are closed, also the ones behind that of the segment that could not be mapped."""
+    rt = NativeRuntime()
     before = os.listdir(f"/proc/{host.pid}/fd")
     pages = int(Path(f"/proc/{host.pid}/statm").read_text().split()[0])
     limits = resource.prlimit(host.pid, resource.RLIMIT_AS)
     resource.prlimit(host.pid, resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 30), limits[1]))
     with pytest.raises(PeerFailed, match="cannot be had"):
-        host.open(RT, CHOOSY)  # whose inputs have a slab of gigabytes
+        host.open(rt, CHOOSY)  # whose inputs have a slab of gigabytes
     resource.prlimit(host.pid, resource.RLIMIT_AS, limits)
     assert os.listdir(f"/proc/{host.pid}/fd") == before
-    worker = host.open(RT, CHOOSY)
-    executor_over(worker).shutdown()
+    worker = host.open(rt, CHOOSY)
+    executor_over(worker, rt).shutdown()
     worker.join()
 
 
 def test_shutdown_delivers_what_was_announced_and_refuses_what_comes_later(host: WorkerHost) -> None:
     """An output that had arrived can still be taken after shutdown; a new wait fails at once."""
-    worker = host.open(RT, CHOOSY)
-    executor = executor_over(worker)
+    rt = NativeRuntime()
+    worker = host.open(rt, CHOOSY)
+    executor = executor_over(worker, rt)
     later = executor.mint(1)
     (output,) = execute(executor, "x")
     executor.shutdown()
@@ -169,9 +175,10 @@ def test_shutdown_delivers_what_was_announced_and_refuses_what_comes_later(host:
 
 def test_a_stuck_process_is_killed_when_its_host_is_stopped() -> None:
     """A worker that never comes back does not outlive its engine."""
+    rt = NativeRuntime()
     host = WorkerHost()
-    worker = host.open(RT, STUCK)
-    executor = executor_over(worker)
+    worker = host.open(rt, STUCK)
+    executor = executor_over(worker, rt)
     waiting = executor.wait(executor.mint(1).output)
     worker.requests.send(Execute(1, 1, "1", (Request("x"),), split=False))
     host.stop(grace_s=0.1)
@@ -219,11 +226,12 @@ def test_a_stuck_process_ends_when_its_engine_is_killed(stuck: str) -> None:
 
 def test_a_process_lives_on_when_the_thread_that_asked_for_it_has_ended() -> None:
     """It is bound to the engine's process, and not to whoever started the engine there."""
+    rt = NativeRuntime()
     made: list[WorkerHost] = []
-    RT.spawn(lambda: made.append(WorkerHost()), name="starter").join(30)
+    rt.spawn(lambda: made.append(WorkerHost()), name="starter").join(30)
     with made[0] as host:
-        worker = host.open(RT, CHOOSY)
-        executor = executor_over(worker)
+        worker = host.open(rt, CHOOSY)
+        executor = executor_over(worker, rt)
         (output,) = execute(executor, "x")
         assert result_of(executor, output).tolist() == [1, 1, 1]
         assert executor.shutdown()

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from omni_ipc.errors import PeerFailed
+from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.executor import Executor
 from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.hosted import STILL_IN_FLIGHT
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.spec import WorkerSpec
 from tests.support.executors import executor_over
-from tests.support.lanes import RT
 
 RANKED = WorkerSpec(pipeline="tests.serving.ranked:Ranked")
 
@@ -31,8 +31,9 @@ def group() -> Iterator[HostGroup]:
 @contextmanager
 def ranked(group: HostGroup) -> Iterator[Executor]:
     """Run two workers; no fixture, because pytest would keep it beyond the check of what is left behind."""
-    workers = group.open(RT, RANKED)
-    executor = executor_over(workers)
+    rt = NativeRuntime()
+    workers = group.open(rt, RANKED)
+    executor = executor_over(workers, rt)
     yield executor
     assert executor.shutdown()
     workers.join()
@@ -90,11 +91,12 @@ def test_a_sleep_that_fails_on_one_rank_leaves_nobody_computing_until_all_are_aw
 
 def test_a_process_whose_device_is_stuck_ends_and_is_replaced() -> None:
     """The sleep is refused, the output's consumer told; no later worker shares the process with that thread."""
+    rt = NativeRuntime()
     stuck = msgspec.structs.replace(RANKED, device="tests.support.held_device:HeldDevice", drain_timeout_s=0.05)
     with HostGroup(2) as group:
-        workers = group.open(RT, stuck)
+        workers = group.open(rt, stuck)
         before = group.pids
-        executor = executor_over(workers)
+        executor = executor_over(workers, rt)
         (output,) = executor.execute([Request("a")]).outputs
         waiting = executor.wait(output)
         with pytest.raises(PeerFailed, match=r"sleep\(level=1\) was not done: 1 outputs \('1'\) were still in flight"):
