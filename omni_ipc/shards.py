@@ -67,6 +67,7 @@ def merge(shards: Mapping[str, Account]) -> Account:
         reasons=tuple(reason for account in placed for reason in account.reasons),
         notes=tuple(dict.fromkeys(note for account in placed for note in account.notes)),
         defect=first.defect,
+        due_errors=sum(account.due_errors for account in placed),
         memory_bytes=sum(account.memory_bytes for account in placed),
         taken_bytes=sum(account.taken_bytes for account in placed),
     )

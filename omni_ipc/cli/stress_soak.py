@@ -41,7 +41,7 @@ def soak(
             "what is free.",
         ),
     ] = None,
-    clients: Annotated[int, typer.Option(help="Requests that are open at a time, at most.")] = 64,
+    clients: Annotated[int, typer.Option(help="Clients that ask at a time; some ask for three things at once.")] = 64,
     faults: Annotated[
         str, typer.Option(metavar="KIND,...", help="What to put in: kill, stop, memory, descriptors, hog; or none.")
     ] = ",".join(FAULTS),

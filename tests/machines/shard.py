@@ -25,7 +25,7 @@ class Refusal(UsageError):
         return "It cannot be done."
 
 
-def soak(config: SoakConfig, *, on_sample: Callable[[Account], object]) -> Account:
+def soak(config: SoakConfig, *, on_sample: Callable[[Account], object], claim: bool) -> Account:
     """Come to an account, or to an end."""
     folder = Path(config.folder)
     folder.mkdir(parents=True, exist_ok=True)

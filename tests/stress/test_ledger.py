@@ -77,7 +77,9 @@ def test_each_result_is_in_one_histogram_and_its_bytes_count_if_they_were_right(
         told = ledger.latencies()
         assert ledger.outcomes()["result"] == sum(sum(each.counts) for each in told.values()) == len(results)
         assert sum(told[STEPWISE].counts) == sum(stepwise for *_, stepwise in results)
-        assert sum(each.total_s for each in told.values()) == pytest.approx(sum(took for _, _, took, *_ in results))
+        assert sum(each.total_s for each in told.values()) == pytest.approx(
+            sum(took for _, _, took, *_ in results), abs=1e-6
+        )
         assert ledger.get("checked_bytes") == sum(nbytes for nbytes, _, _, checked, _ in results if checked)
         if results:
             assert ledger.latest.submitted_s == pytest.approx(max(at for _, at, *_ in results), abs=1e-6)

@@ -60,7 +60,7 @@ def line(account: Account) -> str:
         last = account.samples[-1]
         parts += [f"{last.open:,} open", size(last.taken or sum(last.resident.values()))]
     parts += [counted(len(account.faults), "fault"), counted(len(account.findings), "finding")]
-    return f"{_clock(account)}: {', '.join(parts)}"
+    return f"{_clock(account)}: {', '.join([*parts, *filter(None, [account.doing])])}"
 
 
 def recent_rate(account: Account) -> float:
@@ -79,6 +79,7 @@ class _Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._next_s = 0.0
+        self._doing = ""
         self._told: set[str] = set()  # findings: they come in the order of their times, not in that of their coming
 
     def tell(self, account: Account) -> None:
@@ -86,7 +87,8 @@ class _Lines:
             if sentence not in self._told:
                 self._told.add(sentence)
                 self._print(sentence)
-        if account.seconds >= self._next_s:
+        if account.seconds >= self._next_s or account.doing not in ("", self._doing):
+            self._doing = account.doing
             self._print(line(account))
             self._next_s = account.seconds + (_OFTEN_S if account.seconds < _EARLY_S else _SELDOM_S)
 

@@ -30,9 +30,11 @@ def parts(account: Account) -> Iterator[RenderableType]:
     yield verdict_lines(name, account.verdict, took, *sentences(account))
     if account.latencies:
         yield from ("", latency_table(account))
+    shown: set[str | None] = set()
     for finding in account.findings[:MOST_FINDINGS]:
         yield ""
-        yield from _finding(finding, account.defect)
+        yield from _finding(finding, account.defect, alike=finding.trace in shown)
+        shown.add(finding.trace)
     if len(account.findings) > MOST_FINDINGS:
         yield f"… and {counted(len(account.findings) - MOST_FINDINGS, 'more finding')}; --json and --html tell all"
 
@@ -72,9 +74,12 @@ def _latencies(account: Account) -> Iterator[tuple[str, ...]]:
             yield kind, f"{figures.many:,}", *map(duration, times)
 
 
-def _finding(finding: Finding, defect: str | None) -> Iterator[RenderableType]:
+def _finding(finding: Finding, defect: str | None, *, alike: bool) -> Iterator[RenderableType]:
     yield f"{finding.kind}, after {duration(finding.at_s)}: {cut(finding.message, _MOST_CHARACTERS)}"
     yield from (f"  {cut(line, _MOST_CHARACTERS)}" for line in finding.stood[:_MOST_STOOD])
-    yield from (f"  {command}" for command in commands(finding, defect))
+    if finding.trace is not None and alike:
+        yield f"  shown by the same trace: {finding.trace}"
+    else:
+        yield from (f"  {command}" for command in commands(finding, defect))
     if finding.recordings:
         yield f"  recorded in {finding.recordings}"
