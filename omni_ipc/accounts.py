@@ -5,11 +5,11 @@ Times are in seconds, sizes in bytes. The account is kept while the soak runs, s
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import Annotated
 
 import msgspec
 
+from omni_ipc.histograms import Histogram
 from omni_ipc.records import Verdict
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -18,8 +18,14 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e10)]
 """Some centuries at most: a file that tells more is no account."""
 
-MOST_BINS = 128
-"""Of a histogram."""
+STEPWISE = "step by step"
+"""The kind of requests that are computed so, whatever their size."""
+
+KINDS = ("to 64 KiB", "to 1 MiB", "to 16 MiB", "to 256 MiB", "above 256 MiB", STEPWISE)
+"""Of requests, in the order in which they are told: but for the last one, by the size of their outputs."""
+
+FINDINGS = ("outcome", "bytes", "leftover", "health", "spec", "error")
+"""Kinds of findings."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,23 +46,6 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     devices: tuple[str, ...]
     driver: str
     versions: dict[str, str]
-
-
-class Histogram(msgspec.Struct, frozen=True):
-    """Times in bins of powers of two.
-
-    Args:
-        counts: n-th bin: from 2**(n-1) to 2**n microseconds; the first one: below one microsecond.
-        total_s: of all together.
-    """
-
-    counts: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MOST_BINS)] = ()
-    total_s: Seconds = 0.0
-
-    def __add__(self, other: Histogram) -> Histogram:
-        """Count both together."""
-        counts = tuple(map(sum, zip_longest(self.counts, other.counts, fillvalue=0)))
-        return Histogram(counts, self.total_s + other.total_s)
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +93,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Something that must not be.
 
     Args:
-        kind: "outcome", "bytes", "leftover", "health", "spec", "error".
+        kind: one of FINDINGS.
         message: what it is, in a sentence.
         trace: the file of a trace that shows it under control, if it could be cut down to one.
         recordings: the folder of what the processes took down before it.

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from omni_ipc.accounts import Account, Histogram
+from omni_ipc.accounts import Account
 from omni_ipc.errors import UsageError
+from omni_ipc.histograms import Histogram
 from tests.support.accounts import LOST, PLAIN, account
 from tests.support.in_process import Omni
 
@@ -30,7 +31,7 @@ NONSENSE: dict[str, dict[str, Any]] = {
     "forever": {"seconds": 1e308},
     "checked": {"checked_bytes": -7},
     "recovered": {"faults": (msgspec.structs.replace(PLAIN.faults[0], recovered_s=-1.0),)},
-    "bins": {"latencies": {"to 64 KiB": Histogram((1,) * 2000)}},
+    "bins": {"latencies": {"to 64 KiB": Histogram({2000: 1})}},
 }
 """What no soak comes to."""
 
@@ -92,7 +93,11 @@ def test_many_findings_are_not_told_one_by_one(report: Omni) -> None:
         (["empty"], "Cannot read the account 'empty/account.json'"),
         (["odd.json"], "'odd.json' is no account of a soak"),
         *(([f"{name}.json"], f"'{name}.json' is no account of a soak") for name in NONSENSE),
-        (["zoneless.json", "soak"], "'zoneless.json' is no account of a soak: it has begun at '2026-01-01T12:00:00'"),
+        (
+            ["zoneless.json", "soak"],
+            "it has begun at '2026-01-01T12:00:00', in no time zone",
+        ),
+        (["old.json"], "or one of another version of omni_ipc: Expected `object`, got `array`"),
         (["soak", "--html", "missing/soak.html"], "there is no folder 'missing'"),
         (["soak", "--html", "empty"], "Cannot write 'empty'"),
     ],
@@ -105,6 +110,9 @@ def test_what_is_in_the_way_is_told_in_a_sentence(report: Omni, words: list[str]
     for name, wrong in NONSENSE.items():
         keep(account(**wrong), f"{name}.json")
     keep(account(started="2026-01-01T12:00:00"), "zoneless.json")
+    kept = msgspec.to_builtins(PLAIN)
+    kept["latencies"]["small"]["counts"] = [0, 60, 30]  # as it was while bins were powers of two
+    Path("old.json").write_bytes(msgspec.json.encode(kept))
     code, out, err = report(*words)
     assert (code, out) == (2, "")
     assert said in err

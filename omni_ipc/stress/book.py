@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from omni_ipc.accounts import Account, Finding, Histogram, Machine, Sample, Survived, Validation
+from omni_ipc.accounts import Account, Finding, Machine, Sample, Survived, Validation
+from omni_ipc.histograms import Histogram
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.settings import SoakConfig
 
@@ -174,7 +175,7 @@ class Book:
             requests=self._ledger.get("admitted"),
             outcomes=outcomes,
             checked_bytes=self._ledger.get("checked_bytes"),
-            latencies={size: found for size, found in self._ledger.latencies().items() if any(found.counts)},
+            latencies={size: found for size, found in self._ledger.latencies().items() if found.counts},
             regions=dict(sorted(self._regions.items())),
             samples=tuple(self._all_samples()),
             faults=self.around.survived(),

@@ -23,6 +23,8 @@ import msgspec
 
 from omni_ipc.errors import EnvironmentMissing, UsageError
 from omni_ipc.records import Verdict
+from omni_ipc.report.quantities import size
+from omni_ipc.report.text import counted
 
 _GRACE_S = 15.0  # between the request to end, and the end
 _OUR_CODES = {0: Verdict.ENDED_WELL, 1: Verdict.VIOLATED}
@@ -172,10 +174,11 @@ def _of_tests(report: Path) -> tuple[int, str]:
 def _of_replay(replayed: Path) -> tuple[int, str]:
     rows = msgspec.json.decode(replayed.read_bytes())["result"]["rows"]
     good = sum(row["verdict"] == Verdict.ENDED_WELL for row in rows)
-    return len(rows), f"{good} of {len(rows)} traces did as claimed"
+    return len(rows), f"{good} of {counted(len(rows), 'trace')} did as claimed"
 
 
 def _of_soak(account: Path) -> tuple[int, str]:
     told = msgspec.json.decode(account.read_bytes())
-    counts = f"{told['requests']:,} requests, {told['checked_bytes'] / 1e9:,.1f} GB checked"
-    return told["requests"], f"{counts}, {len(told['faults'])} faults, {len(told['findings'])} findings"
+    counts = f"{counted(told['requests'], 'request')}, {size(told['checked_bytes'])} checked"
+    found = counted(len(told["findings"]), "finding")
+    return told["requests"], f"{counts}, {counted(len(told['faults']), 'fault')}, {found}"

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from omni_ipc import trees
+from omni_ipc.accounts import STEPWISE
 from omni_ipc.errors import OmniError, PeerFailed
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.core import EngineCore
@@ -23,7 +24,7 @@ from omni_ipc.serving.statistics import Statistics
 from omni_ipc.serving.streams import OutputStream
 from omni_ipc.stress import rounds
 from omni_ipc.stress.client import Clients
-from omni_ipc.stress.ledger import STEPWISE, Ledger
+from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.plans import Plan, Room
 from omni_ipc.stress.rounds import Around, Round
 from omni_ipc.stress.settings import SoakConfig

@@ -63,7 +63,7 @@ def test_folders_with_tests_of_a_device_are_found() -> None:
 def test_the_script_checks_a_machine_and_says_so_last(tmp_path: Path) -> None:
     """On the host, with little of each: a table, the same as JSON, and a log of each step."""
     script = ["sh", str(ROOT / "stress" / "gpu_check.sh"), "--device", "cpu", "--python", sys.executable]
-    little = ["--tests", "tests/stress/devices/test_streams.py", "--repeat", "1", "--soak", "5"]
+    little = ["--tests", "tests/stress/devices/test_streams.py", "--repeat", "1", "--soak-minutes", "0.1"]
     done = subprocess.run(
         [*script, "--out", str(tmp_path), "--", *little], capture_output=True, text=True, timeout=380, check=False
     )
