@@ -5,17 +5,24 @@ Times are in seconds, sizes in bytes. The account is kept while the soak runs, s
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from omni_ipc.histograms import Histogram
 from omni_ipc.records import Verdict
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+"""Of what can be counted; of bytes, too."""
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e10)]
+"""Some centuries at most: a file that tells more is no account."""
 
 STEPWISE = "step by step"
 """The kind of requests that are computed so, whatever their size."""
 
 KINDS = ("to 64 KiB", "to 1 MiB", "to 16 MiB", "to 256 MiB", "above 256 MiB", STEPWISE)
 """Of requests, in the order in which they are told: but for the last one, by the size of their outputs."""
-
 
 FINDINGS = ("outcome", "bytes", "leftover", "health", "spec", "error")
 """Kinds of findings."""
@@ -33,8 +40,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str
     system: str
-    cores: int
-    memory_bytes: int
+    cores: Count
+    memory_bytes: Count
     device: str
     devices: tuple[str, ...]
     driver: str
@@ -55,14 +62,14 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         taken: bytes that all of them have together, with shared memory counted once.
     """
 
-    at_s: float
-    ended: int
-    open: int
-    resident: dict[str, int]
-    descriptors: dict[str, int]
-    slots: int
-    shared: int
-    taken: int = 0
+    at_s: Seconds
+    ended: Count
+    open: Count
+    resident: dict[str, Count]
+    descriptors: dict[str, Count]
+    slots: Count
+    shared: Count
+    taken: Count = 0
 
 
 class Survived(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,11 +82,11 @@ class Survived(msgspec.Struct, frozen=True, kw_only=True):
         recovered_s: from the fault until the next result; None if there was none.
     """
 
-    at_s: float
+    at_s: Seconds
     fault: str
     target: str
     told: tuple[str, ...]
-    recovered_s: float | None
+    recovered_s: Seconds | None
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +100,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         stood: where the threads of the processes were, a line each, if they did not get on.
     """
 
-    at_s: float
+    at_s: Seconds
     kind: str
     message: str
     trace: str | None = None
@@ -105,10 +112,10 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
     """Recordings that were held against the spec while the soak ran."""
 
     spec: str
-    accepted: int
-    rejected: int
-    inconclusive: int
-    steps: int
+    accepted: Count
+    rejected: Count
+    inconclusive: Count
+    steps: Count
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,14 +140,14 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
     started: str
     seed: int
-    asked_s: float
-    seconds: float
+    asked_s: Seconds
+    seconds: Seconds
     interrupted: str
-    workers: int
+    workers: Count
     machine: Machine
-    requests: int
-    outcomes: dict[str, int]
-    checked_bytes: int
+    requests: Count
+    outcomes: dict[str, Count]
+    checked_bytes: Count
     latencies: dict[str, Histogram]
     regions: dict[str, Histogram]
     samples: tuple[Sample, ...]
@@ -152,8 +159,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     defect: str | None = None
     due_errors: int = 0
     doing: str = ""
-    memory_bytes: int = 0
-    taken_bytes: int = 0
+    memory_bytes: Count = 0
+    taken_bytes: Count = 0
 
     @property
     def verdict(self) -> Verdict:
