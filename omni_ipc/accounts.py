@@ -60,6 +60,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         descriptors: process -> open file descriptors.
         slots: of all slots for outputs, those in use.
         shared: bytes of the shared memory that the processes own.
+        taken: bytes that all of them have together, with shared memory counted once.
     """
 
     at_s: float
@@ -69,14 +70,15 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     descriptors: dict[str, int]
     slots: int
     shared: int
+    taken: int = 0
 
 
 class Survived(msgspec.Struct, frozen=True, kw_only=True):
     """A fault that was put into the run, and how it was met.
 
     Args:
-        fault: "kill", "stop", "memory", "descriptors".
-        target: a process.
+        fault: "kill", "stop", "memory", "descriptors", "hog".
+        target: a process, or "machine".
         told: what those who waited were told, once each.
         recovered_s: from the fault until the next result; None if there was none.
     """
@@ -96,6 +98,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         message: what it is, in a sentence.
         trace: the file of a trace that shows it under control, if it could be cut down to one.
         recordings: the folder of what the processes took down before it.
+        stood: where the threads of the processes were, a line each, if they did not get on.
     """
 
     at_s: float
@@ -103,6 +106,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     trace: str | None = None
     recordings: str | None = None
+    stood: tuple[str, ...] = ()
 
 
 class Validation(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,13 +126,14 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         seconds: that it ran; ``asked_s``: that it was to run.
         interrupted: why it ended before that; empty if it did not.
         requests: that went in.
-        outcomes: how they ended; the sum is ``requests``, or there is a finding.
+        outcomes: how they ended; where the sum is not ``requests``, the soak did not end well.
         checked_bytes: of outputs whose checksum was as expected.
         latencies: kind of request -> from submit to its end.
         regions: process kind and region ("engine Pump.Deliver") -> how long it took.
         reasons: why it is no clean "holds": one sentence each.
         notes: what else there is to tell, and changes no verdict.
         defect: the field defect that was put back; the commands that replay its traces have to name it.
+        memory_bytes: that the processes were to take at most; ``taken_bytes``: that they took at most; 0: not known.
     """
 
     started: str
@@ -150,10 +155,14 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     defect: str | None = None
+    memory_bytes: int = 0
+    taken_bytes: int = 0
 
     @property
     def verdict(self) -> Verdict:
-        """A finding decides; then whether anything was shown, to the end that was asked for."""
+        """A finding decides; then whether something was shown, to the end that was asked for, and all accounted for."""
         if self.findings:
             return Verdict.VIOLATED
-        return Verdict.INCONCLUSIVE if self.reasons or self.interrupted or not self.requests else Verdict.ENDED_WELL
+        unsettled = self.requests != sum(self.outcomes.values())
+        is_open = self.reasons or self.interrupted or not self.requests or unsettled
+        return Verdict.INCONCLUSIVE if is_open else Verdict.ENDED_WELL

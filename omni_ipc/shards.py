@@ -14,6 +14,7 @@ import msgspec
 
 from omni_ipc.accounts import Account, Finding, Machine, Sample, Survived, Validation
 from omni_ipc.errors import UsageError
+from omni_ipc.records import write_atomically
 
 ACCOUNT = "account.json"
 """What a soak keeps in its folder."""
@@ -66,6 +67,8 @@ def merge(shards: Mapping[str, Account]) -> Account:
         reasons=tuple(reason for account in placed for reason in account.reasons),
         notes=tuple(dict.fromkeys(note for account in placed for note in account.notes)),
         defect=first.defect,
+        memory_bytes=sum(account.memory_bytes for account in placed),
+        taken_bytes=sum(account.taken_bytes for account in placed),
     )
 
 
@@ -86,7 +89,8 @@ def read(path: Path) -> Account:
         document = document.get("result")
     try:
         account = msgspec.convert(document, Account)
-        _began(account)
+        if _began(account).tzinfo is None:
+            raise ValueError(f"it has begun at '{account.started}', in no time zone")
     except ValueError as error:  # msgspec's, too
         raise UsageError(
             f"'{path}' is no account of a soak: {error}. Give what 'omni-ipc stress soak --json FILE' wrote."
@@ -108,6 +112,15 @@ def read_all(paths: Sequence[Path]) -> tuple[Account, dict[str, Account]]:
     many = Counter(short)
     parts = {str(path) if many[name] > 1 else name: read(path) for name, path in zip(short, paths, strict=True)}
     return merge(parts), parts
+
+
+def write(folder: Path, account: Account) -> None:
+    """Write an account into the folder of its soak.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    write_atomically(folder / ACCOUNT, msgspec.json.format(msgspec.json.encode(account), indent=1))
 
 
 def shards_in(folder: Path) -> dict[str, Account]:
@@ -214,6 +227,7 @@ def _sum(now: _Look, seen: Iterable[_Look], ended: int) -> Sample:
         descriptors=_joined((sample.descriptors for sample in living), operator.add),
         slots=sum(sample.slots for sample in living),
         shared=sum(sample.shared for sample in living),
+        taken=sum(sample.taken for sample in living),
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from omni_ipc.accounts import Account
+from omni_ipc.errors import UsageError
 from tests.support.accounts import LOST, PLAIN, account
 from tests.support.in_process import Omni
 
@@ -77,6 +78,7 @@ def test_many_findings_are_not_told_one_by_one(report: Omni) -> None:
         (["nothing"], "Cannot read the account 'nothing'"),
         (["empty"], "Cannot read the account 'empty/account.json'"),
         (["odd.json"], "'odd.json' is no account of a soak"),
+        (["zoneless.json", "soak"], "'zoneless.json' is no account of a soak: it has begun at '2026-01-01T12:00:00'"),
         (["soak", "--html", "missing/soak.html"], "there is no folder 'missing'"),
         (["soak", "--html", "empty"], "Cannot write 'empty'"),
     ],
@@ -86,10 +88,24 @@ def test_what_is_in_the_way_is_told_in_a_sentence(report: Omni, words: list[str]
     keep(PLAIN, "soak/account.json")
     Path("empty").mkdir()
     Path("odd.json").write_text("[]")
+    keep(account(started="2026-01-01T12:00:00"), "zoneless.json")
     code, out, err = report(*words)
     assert (code, out) == (2, "")
     assert said in err
     assert not list(Path().rglob("*.html"))
+
+
+def test_a_page_that_cannot_be_written_changes_no_violation(report: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is written before, and told as what it is."""
+    keep(account(findings=(LOST,)), "soak/account.json")
+
+    def full(path: Path, *_: object) -> None:
+        raise UsageError(f"Cannot write '{path}': No space left on device.")
+
+    monkeypatch.setattr("omni_ipc.report.soak.page.write_page", full)
+    code, _, err = report("soak", "--html", "soak.html", "--json", "soak.json")
+    assert (code, json.loads(Path("soak.json").read_text())["exit_code"]) == (1, 1)
+    assert "Cannot write 'soak.html'" in err
 
 
 def test_a_full_disk_leaves_no_half_a_page(report: Omni, monkeypatch: pytest.MonkeyPatch) -> None:

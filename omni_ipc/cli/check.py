@@ -52,9 +52,8 @@ def check(
         out.say(*_told(model))
     expected = sum(model.verdict is Verdict.BOUNDED for model in checked.models)
     out.say("", _spent(checked.models), f"{expected} of {counted(len(lines), 'model')} as expected")
-    if junit is not None:
-        write_junit(junit, "omni-ipc check", map(_case, checked.models))
-    return out.write("check", checked.verdict.exit_code, checked)
+    files = [lambda: write_junit(junit, "omni-ipc check", map(_case, checked.models))] if junit else []
+    return out.write("check", checked.verdict.exit_code, checked, *files)
 
 
 class _Shown:

@@ -113,9 +113,9 @@ def explore(
         _tell_trace(out, report.trace, save)
     elif report.failure:
         out.say("", tell(report.failure))
-    if junit is not None:
-        write_junit(junit, "omni-ipc explore", [_case(named(scenario, defect), report)])
-    return out.write("explore", report.verdict.exit_code, report)
+    cases = [_case(named(scenario, defect), report)]
+    files = [lambda: write_junit(junit, "omni-ipc explore", cases)] if junit else []
+    return out.write("explore", report.verdict.exit_code, report, *files)
 
 
 def _case(name: str, report: Report) -> Case:

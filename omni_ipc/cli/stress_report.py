@@ -29,5 +29,4 @@ def report(
         require_file(html)
     with working("reading accounts"):
         whole, shards = read_all(accounts)
-    tell(out, whole, shards, html)
-    return out.write("stress report", whole.verdict.exit_code, whole)
+    return tell(out, "stress report", whole, shards, html)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from omni_ipc.accounts import Account
 
 _GIB = 1 << 30
+_MOST_GIB = 1 << 32  # what processes tell each other ends at 64 bits
 
 
 def soak(
@@ -34,11 +34,16 @@ def soak(
     ),
     memory: Annotated[
         float | None,
-        typer.Option(metavar="GIB", help="What all processes may take, about; default: half of what is free."),
+        typer.Option(
+            metavar="GIB",
+            help="What engine, clients and workers may take together, shared memory counted once, a device's libraries "
+            "not counted; a hog takes half as much again at most. Shards on one machine share it. Default: half of "
+            "what is free.",
+        ),
     ] = None,
     clients: Annotated[int, typer.Option(help="Requests that are open at a time, at most.")] = 64,
     faults: Annotated[
-        str, typer.Option(metavar="KIND,...", help="What to put in: kill, stop, memory, descriptors; or none.")
+        str, typer.Option(metavar="KIND,...", help="What to put in: kill, stop, memory, descriptors, hog; or none.")
     ] = ",".join(FAULTS),
     fault_every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two faults, about.")] = 15.0,
     perturb: Annotated[bool, typer.Option(help="Let tasks rest before regions, at random.")] = True,
@@ -77,8 +82,7 @@ def soak(
     )
     with answered(), _watched(prometheus) as on_sample:
         account = _soaked(config, on, shards, on_sample)
-    tell(say, account, shards_in(out) if on else {}, html)
-    return say.write("stress soak", account.verdict.exit_code, account)
+    return tell(say, "stress soak", account, shards_in(out) if on else {}, html)
 
 
 def _soaked(config: SoakConfig, on: str | None, shards: int | None, on_sample: Callable[[Account], object]) -> Account:
@@ -115,6 +119,8 @@ def _kinds(faults: str) -> tuple[str, ...]:
     if faults == "none":
         return ()
     kinds = tuple(dict.fromkeys(kind.strip() for kind in faults.split(",")))
+    if "none" in kinds:
+        raise UsageError(f"--faults {faults}: 'none' stands alone. Give it without others, or leave it out.")
     for kind in kinds:
         if kind not in FAULTS:
             raise UnknownName("fault", kind, (*FAULTS, "none"))
@@ -124,6 +130,6 @@ def _kinds(faults: str) -> tuple[str, ...]:
 def _bytes(gib: float | None) -> int | None:
     if gib is None:
         return None
-    if not 0 < gib < math.inf:
+    if not 0 < gib < _MOST_GIB:
         raise UsageError(f"--memory {gib:g} is no size. Give GiB, as in: --memory 4.")
     return int(gib * _GIB)

@@ -80,6 +80,18 @@ class Device(Protocol):
 KINDS = ("cpu", "cuda", "xpu")
 
 
+def parse_device(name: str) -> tuple[str, int | None]:
+    """Take the name of a device apart: "cuda:1" is ("cuda", 1), and "xpu" is ("xpu", None).
+
+    Raises:
+        UnknownName: there is no such kind of device; or it is the host, of which there is one, with an index.
+    """
+    kind, colon, index = name.partition(":")
+    if kind not in KINDS or (colon and not (index.isdecimal() and kind != "cpu")):
+        raise UnknownName("device", name, (*KINDS, "cuda:0"))
+    return kind, int(index) if index else None
+
+
 def open_device(name: str) -> Device:
     """Open a device by its name: "cpu", "cuda" (the first one), "cuda:1", "xpu".
 
@@ -87,9 +99,7 @@ def open_device(name: str) -> Device:
         UnknownName: there is no such kind of device.
         EnvironmentMissing: torch, or that device, is missing here.
     """
-    kind, colon, index = name.partition(":")
-    if kind not in KINDS or (colon and not (index.isdecimal() and kind != "cpu")):
-        raise UnknownName("device", name, (*KINDS, "cuda:0"))
+    kind, index = parse_device(name)
     if kind == "cpu":
         from omni_ipc.device.host import HostDevice
 
@@ -101,4 +111,4 @@ def open_device(name: str) -> Device:
         raise EnvironmentMissing(
             f"Device '{name}' needs torch, which is not installed here.", "pip install 'omni-ipc[torch]'"
         ) from None
-    return CudaDevice(int(index or 0)) if kind == "cuda" else Accelerator(kind, int(index or 0))
+    return CudaDevice(index or 0) if kind == "cuda" else Accelerator(kind, index or 0)

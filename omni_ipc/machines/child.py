@@ -5,10 +5,12 @@ What else it prints goes to standard error.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -37,9 +39,15 @@ def end_with_starter() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def answer_stop() -> None:
-    """Take it as Ctrl-C to be asked to end; in the main thread."""
-    signal.signal(signal.SIGTERM, as_ctrl_c)
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Take it as Ctrl-C to be asked to end, and end quietly then; behind that, heed it no more. In the main thread."""
+    try:
+        signal.signal(signal.SIGTERM, as_ctrl_c)
+        yield
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # all is said, and nothing else is left to do than to end
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def read_order() -> bytes:

@@ -62,21 +62,29 @@ class Output:
             words = isinstance(part, str)
             self._console.print(Neutral(Text(str(part)) if words else part), soft_wrap=words)
 
-    def write(self, command: str, exit_code: int, result: Any) -> ExitCode:
+    def write(self, command: str, exit_code: int, result: Any, *files: Callable[[], object]) -> ExitCode:
         """Write the result for machines, if they asked for one, and return the exit code; call it last.
 
         If it fails, people know the result, and nothing half-written stays behind.
 
+        Args:
+            files: each writes another file, behind the result; whatever becomes of one, the others are tried.
+
         Raises:
-            UsageError: the file cannot be written, and that is the worst news there is.
+            UsageError: a file cannot be written, and that is the worst news there is: nothing is violated.
         """
         code = ExitCode(exit_code)
-        try:
-            self._write({"command": command, "exit_code": int(code), "result": result})
-        except UsageError as error:
-            if code is not ExitCode.VIOLATED:
-                raise
-            complain(str(error))
+        failures = []
+        for write in (lambda: self._write({"command": command, "exit_code": int(code), "result": result}), *files):
+            try:
+                write()
+            except UsageError as error:
+                failures.append(error)
+        told = failures if code is ExitCode.VIOLATED else failures[:-1]
+        for failure in told:
+            complain(str(failure))
+        if len(failures) > len(told):
+            raise failures[-1]
         return code
 
     def write_rows(self, rows: Sequence[Any]) -> None:

@@ -80,6 +80,7 @@ class Dispatcher:
             running: Sequence[Admission] = ()
             while (batch := self._scheduler.next_batch(running, look_s=self._look_s)) is not None:
                 running = self._attempt(batch)
+                del batch  # or what was computed would be kept until there is more to compute
             reason = ShutdownError("The engine shut down before the request was computed. Start a new one for it.")
         finally:
             self._scheduler.close(reason)

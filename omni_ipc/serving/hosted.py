@@ -103,14 +103,30 @@ def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory
 
 
 def _build(data: bytes, descriptors: Sequence[int], memory: contextlib.ExitStack) -> tuple[Runtime, Worker]:
+    segments, others = _attach(descriptors, memory)
     spec = wire.decode(data, WorkerSpec)
-    segments = [
-        memory.enter_context(Segment.attach(fd, name=name)) for name, fd in zip(SEGMENTS, descriptors, strict=False)
-    ]
-    rt = make_runtime(spec, descriptors[len(SEGMENTS) :])
+    rt = make_runtime(spec, others)
     device = make_device(rt, spec)  # first: without it no pipeline can be built
     memory.callback(device.close)
     return rt, make_worker(rt, spec, segments, device)
+
+
+def _attach(descriptors: Sequence[int], memory: contextlib.ExitStack) -> tuple[list[Segment], list[int]]:
+    """Map what came with a spec; gives the segments, and the descriptors of whatever else came.
+
+    Where one cannot be mapped, nobody would take those behind it: they are closed, or this process kept them for good.
+    """
+    left = [*descriptors]
+    try:
+        segments = []
+        for name in SEGMENTS[: len(left)]:
+            segments.append(memory.enter_context(Segment.attach(left[0], name=name)))
+            del left[0]  # it is the segment's from now on
+    except BaseException:
+        for fd in left:
+            os.close(fd)
+        raise
+    return segments, left
 
 
 def _work(control: socket.socket, rt: Runtime, worker: Worker) -> None:

@@ -8,22 +8,28 @@ from collections.abc import AsyncIterator
 
 
 class Budget:
-    """Lets in what fits; what is larger than all of it goes alone."""
+    """Lets in what fits, one after the other as they came; what is larger than all of it goes alone.
+
+    Attributes:
+        nbytes: all of it.
+    """
 
     def __init__(self, nbytes: int) -> None:
-        self._nbytes = nbytes
+        self.nbytes = nbytes
         self._spent = 0
-        self._room = asyncio.Condition()
+        self._turn = asyncio.Lock()  # of who waits for room: small ones would go past a large one for ever
+        self._freed = asyncio.Event()
 
     @contextlib.asynccontextmanager
     async def spent(self, nbytes: int) -> AsyncIterator[None]:
         """Wait for room, and have it meanwhile."""
-        async with self._room:
-            await self._room.wait_for(lambda: not self._spent or self._spent + nbytes <= self._nbytes)
+        async with self._turn:
+            while self._spent and self._spent + nbytes > self.nbytes:
+                self._freed.clear()
+                await self._freed.wait()
             self._spent += nbytes
         try:
             yield
         finally:
             self._spent -= nbytes
-            async with self._room:
-                self._room.notify_all()
+            self._freed.set()

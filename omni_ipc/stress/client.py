@@ -80,9 +80,17 @@ class Clients:
 
     async def ask(self, ask: Ask) -> None:
         """Ask for one thing, or for several, and see it through."""
-        asks = [ask] if ask.way is not Way.LEAVE else [ask, *(self._load.draw() for _ in range(_TOGETHER - 1))]
+        asks = self._together(ask) if ask.way is Way.LEAVE else [ask]
         async with self._budget.spent(sum(each.nbytes for each in asks)):
-            await (self._see_through(ask) if len(asks) == 1 else self._leave(asks))
+            await (self._leave(asks) if ask.way is Way.LEAVE else self._see_through(ask))
+
+    def _together(self, ask: Ask) -> list[Ask]:
+        """Draw what is asked for beside a request: what all of it together leaves room for."""
+        asks = [ask]
+        for drawn in (self._load.draw() for _ in range(_TOGETHER - 1)):
+            if drawn.nbytes + sum(each.nbytes for each in asks) <= self._budget.nbytes:
+                asks.append(drawn)
+        return asks
 
     async def doze(self, least_s: float, most_s: float) -> None:
         """Let the workers sleep now and then; one that is in the middle of something may refuse to."""
@@ -179,7 +187,8 @@ class Clients:
         wrong = await asyncio.to_thread(_misfit, ask, output) if ask.nbytes > MIB else _misfit(ask, output)
         if wrong is not None:
             self._telling.found("bytes", wrong)
-        self._ledger.result(since.at_s, ended_s, nbytes=ask.nbytes, checked=wrong is None)
+        stepwise = bool(ask.request.options["steps"])
+        self._ledger.result(since.at_s, ended_s, nbytes=ask.nbytes, checked=wrong is None, stepwise=stepwise)
 
     def _ended(self, ask: Ask, error: OmniError, since: Moment) -> None:
         self._ledger.add(Outcome.of(error))

@@ -18,15 +18,21 @@ from omni_ipc.accounts import Histogram
 from omni_ipc.serving.results import Outcome
 from omni_ipc.transport.memory import Segment
 
+STEPWISE = "step by step"
+"""The kind of requests that are computed so, whatever their size."""
+
 SIZES = ("to 64 KiB", "to 1 MiB", "to 16 MiB", "to 256 MiB", "above")
-"""Of outputs, for their latencies."""
+"""Of the outputs of all other requests, which are their kinds."""
+
+_KINDS = (*SIZES, STEPWISE)
 
 _LIMITS = (64 << 10, 1 << 20, 16 << 20, 256 << 20)
 _BINS = 32  # the last one: from 18 minutes on
 _COUNTS = ("admitted", "refused", "left", "checked_bytes", "rounds", "open", "slots", "submitted_ns", "ended_ns")
-_WORD = {name: index for index, name in enumerate((*_COUNTS, *Outcome))}
-_FIRST_SIZE = len(_WORD)
-_SIZE_WORDS = _BINS + 1  # and the time of all together
+_SUSPICIOUS = "suspicious"  # the last round that something was found in: the one word that who counts only reads
+_WORD = {name: index for index, name in enumerate((*_COUNTS, _SUSPICIOUS, *Outcome))}
+_FIRST_KIND = len(_WORD)
+_KIND_WORDS = _BINS + 1  # and the time of all together
 _WORD_BYTES = 8
 _NS = 1e9
 
@@ -49,7 +55,7 @@ class Ledger:
     @classmethod
     def create(cls) -> Ledger:
         """Make one in which nothing was counted yet."""
-        return cls(Segment.create((_FIRST_SIZE + len(SIZES) * _SIZE_WORDS) * _WORD_BYTES, name="omni_ipc.ledger"))
+        return cls(Segment.create((_FIRST_KIND + len(_KINDS) * _KIND_WORDS) * _WORD_BYTES, name="omni_ipc.ledger"))
 
     @classmethod
     def attach(cls, fd: int) -> Ledger:
@@ -74,10 +80,11 @@ class Ledger:
         """Tell a count."""
         return self._words[_WORD[name]]
 
-    def result(self, submitted_s: float, ended_s: float, *, nbytes: int, checked: bool) -> None:
-        """Count a result, by the bytes that were asked for; and these, too, if they were found to be right."""
+    def result(self, submitted_s: float, ended_s: float, *, nbytes: int, checked: bool, stepwise: bool = False) -> None:
+        """Count a result, by its kind; and the bytes that were asked for, too, if they were found to be right."""
         took_s = ended_s - submitted_s
-        first = _FIRST_SIZE + _SIZE_WORDS * sum(nbytes > limit for limit in _LIMITS)
+        kind = _KINDS.index(STEPWISE) if stepwise else sum(nbytes > limit for limit in _LIMITS)
+        first = _FIRST_KIND + _KIND_WORDS * kind
         with self._lock:
             self._words[_WORD[Outcome.RESULT]] += 1
             self._words[_WORD["checked_bytes"]] += nbytes * checked
@@ -97,8 +104,8 @@ class Ledger:
         return {outcome.value: self.get(outcome) for outcome in Outcome}
 
     def latencies(self) -> Mapping[str, Histogram]:
-        """Tell how long results took, by the size of what was asked for."""
-        return {size: self._histogram(_FIRST_SIZE + _SIZE_WORDS * number) for number, size in enumerate(SIZES)}
+        """Tell how long results took, by the kind of what was asked for."""
+        return {kind: self._histogram(_FIRST_KIND + _KIND_WORDS * number) for number, kind in enumerate(_KINDS)}
 
     def close(self) -> None:
         """Let go of the memory."""

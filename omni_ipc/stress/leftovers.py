@@ -67,6 +67,7 @@ def sample(at_s: float, processes: Mapping[str, int], ledger: Ledger) -> Sample:
         descriptors={name: len(found.files) for name, found in looks.items()},
         slots=ledger.get("slots"),
         shared=sum(shared.values()),
+        taken=sum(shared.values()) + sum(found.own for found in looks.values()),
     )
 
 

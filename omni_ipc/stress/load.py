@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 import math
 import random
+import zlib
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 from omni_ipc.serving.requests import Request
+from omni_ipc.stress.memory import HostMemory
 from omni_ipc.stress.outputs import Kind, make, nbytes_of
-from omni_ipc.stress.pipeline import HostMemory, Trouble, plan_of
+from omni_ipc.stress.pipeline import Trouble, plan_of
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -58,6 +60,7 @@ _MOST_INPUTS_BYTES = 4 * MIB
 _LATE_PART = 0.02
 _LONGEST_FORWARD_S = 0.02
 _PAUSE_S = 0.02
+_MOST_STEPS = 4
 
 
 class Ask(NamedTuple):
@@ -76,7 +79,7 @@ class Ask(NamedTuple):
 
 
 class Load:
-    """Draws requests; every one has a number of its own, which its output is made of.
+    """Draws requests; every one has a number of its own, also among those of other loads, which its output is made of.
 
     Attributes:
         chance: what it draws by, for whatever else is left to chance.
@@ -84,13 +87,16 @@ class Load:
     Args:
         largest_bytes: of an output, at most.
         late_s: by how much a late output is late, at most.
+        stepwise: whether they are computed step by step.
     """
 
-    def __init__(self, seed: str, *, largest_bytes: int, late_s: float) -> None:
+    def __init__(self, seed: str, *, largest_bytes: int, late_s: float, stepwise: bool = False) -> None:
         self.chance = random.Random(seed)
         self._largest_bytes = largest_bytes
         self._late_s = late_s
+        self._stepwise = stepwise
         self._count = 0
+        self._first = zlib.crc32(seed.encode())
         self._seed = seed
 
     def draw(self) -> Ask:
@@ -115,10 +121,11 @@ class Load:
             options={
                 "kind": kind.value,
                 "nbytes": nbytes,
-                "salt": self._count,
+                "salt": self._first + self._count,
                 "forward_s": chance.choice((0.0, 0.0, chance.uniform(0, _LONGEST_FORWARD_S))),
                 "late_s": chance.uniform(0, self._late_s) if late else 0.0,
                 "trouble": trouble,
+                "steps": chance.randint(1, _MOST_STEPS) if self._stepwise else 0,
             },
         )
         planned = plan_of(request)

@@ -14,8 +14,8 @@ import msgspec
 
 from omni_ipc import __version__
 from omni_ipc.accounts import Machine
-from omni_ipc.device.api import KINDS
-from omni_ipc.errors import EnvironmentMissing, UnknownName
+from omni_ipc.device.api import parse_device
+from omni_ipc.errors import EnvironmentMissing
 
 _LONGEST_S = 120.0
 _ASK = """
@@ -41,6 +41,15 @@ class _Asked(msgspec.Struct):
     driver: str
 
 
+def parse(device: str) -> tuple[str, int | None]:
+    """Take the name of a device apart, as `parse_device`; an import path is a kind of its own, without an index.
+
+    Raises:
+        UnknownName: there is no such kind of device.
+    """
+    return (device, None) if "." in device else parse_device(device)
+
+
 def look(device: str, workers: int) -> tuple[Machine, str]:
     """Look at the machine.
 
@@ -54,23 +63,21 @@ def look(device: str, workers: int) -> tuple[Machine, str]:
         UnknownName: there is no such kind of device.
         EnvironmentMissing: torch, or that device, is missing here.
     """
-    kind, _, index = device.partition(":")
+    kind, index = parse(device)
     versions = {"omni_ipc": __version__, "python": platform.python_version()}
     versions["numpy"] = importlib.metadata.version("numpy")
-    if kind == "cpu" or "." in device:
+    if kind == "cpu" or "." in kind:
         return _machine(device, (_processor(),), "", versions), device
-    if kind not in KINDS or (index and not index.isdecimal()):
-        raise UnknownName("device", device, (*KINDS, "cuda:0"))
     asked = _ask_torch(kind, device)
     versions["torch"] = asked.torch
-    if int(index or 0) >= len(asked.names):
+    if (index or 0) >= len(asked.names):
         raise EnvironmentMissing(
             f"Device '{device}' is not here: torch {asked.torch} sees {len(asked.names)} {kind.upper()} devices.",
             "Use --device cpu, or run on a machine with a driver and a torch that is built for it.",
         )
-    each = not index and len(asked.names) >= workers > 1
-    used = asked.names[:workers] if each else [asked.names[int(index or 0)]]
-    return _machine(device, tuple(used), _driver(asked), versions), f"{kind}:{'{rank}' if each else int(index or 0)}"
+    each = index is None and len(asked.names) >= workers > 1
+    used = asked.names[:workers] if each else [asked.names[index or 0]]
+    return _machine(device, tuple(used), _driver(asked), versions), f"{kind}:{'{rank}' if each else index or 0}"
 
 
 def _machine(device: str, devices: tuple[str, ...], driver: str, versions: dict[str, str]) -> Machine:

@@ -21,7 +21,9 @@ PERIOD = 1_048_573
 
 _STRIDE = 2_654_435_761  # a large odd number
 _HEIGHT, _WIDTH, _CHANNELS = 24, 32, 3  # of a video's frame
-_FRAME_BYTES = _HEIGHT * _WIDTH * _CHANNELS
+_SOUND = 100  # samples of each channel that a frame lasts
+_FRAME_BYTES = _HEIGHT * _WIDTH * _CHANNELS + 2 * _SOUND * 4
+_NUMBER_BYTES = 8
 _TENSORS = 32  # of an output that consists of many
 _DTYPES = ("uint8", "bool", "int8", "uint16", "float16", "int32", "float32", "complex64", "int64", "float64")
 
@@ -62,7 +64,8 @@ def plan(kind: Kind, nbytes: int, salt: int) -> Any:
     """Say what the output of a request is: a tree of `Leaf`, numbers and texts.
 
     Args:
-        nbytes: of all its tensors together, about.
+        nbytes: of all its tensors together, at most; a video has one frame, however few they are, and one that is
+            nested its number.
         salt: of this request alone.
     """
     leaf = _Leaves(salt)
@@ -73,11 +76,11 @@ def plan(kind: Kind, nbytes: int, salt: int) -> Any:
             frames = max(1, nbytes // _FRAME_BYTES)
             return {
                 "frames": leaf("uint8", _CHANNELS, frames, _HEIGHT, _WIDTH, channels_last=True),
-                "sound": (leaf("float32", 2, 100 * frames), {"rate_hz": 2400}),
+                "sound": (leaf("float32", 2, _SOUND * frames), {"rate_hz": 2400}),
                 "title": f"film {salt}",
             }
         case Kind.NESTED:
-            share = nbytes // len(_DTYPES)
+            share = max(0, nbytes - _NUMBER_BYTES) // len(_DTYPES)
             each = [leaf(dtype, share // np.dtype(dtype).itemsize) for dtype in _DTYPES]
             return {
                 "latents": [tuple(each[:3]), {"mask": each[3], "more": [[each[4]], each[5:]]}],

@@ -11,13 +11,15 @@ from omni_ipc.transport.geometry import SlotClass
 
 LATE_HOST = "omni_ipc.stress.late:LateHost"
 
-_ENGINE_BYTES, _WORKER_BYTES = 192 << 20, 64 << 20
-_PER_BYTE = 6  # of an output: on the device, its copy, its slot (up to twice as large), and what checks it
+_ENGINE_BYTES, _WORKER_BYTES = 128 << 20, 64 << 20  # without any outputs
+_LEAST_LOAD_BYTES = 64 << 20
+_PER_BYTE = 6  # of an output, beside one on each device: its copy, its slot (up to twice as large), what checks it
 _SMALLEST_SLOT = 14  # 16 KiB
 _FEW_SLOTS = (SlotClass(1 << 14, 2), SlotClass(1 << 17, 2))
 _MOST_CLASSES = 14
 _PATIENT_S, _IMPATIENT_S = 60.0, 0.25
-_GIANT, _RECORDED = 3, 4  # every how manieth round
+_GIANT, _RECORDED, _STEPWISE = 3, 4, 5  # every how manieth round
+_FOLLOWED = 20  # rounds behind one in which something was found: if it comes again, there is evidence
 _FEW_CLIENTS, _BRIEF_S = 6, 1.5
 
 
@@ -25,8 +27,8 @@ class Room(NamedTuple):
     """What fits into a soak's memory.
 
     Args:
-        largest_bytes: of one output.
-        open_bytes: of all outputs that are open.
+        largest_bytes: of one output; and of all that a worker has made, which somebody still looks at.
+        open_bytes: of all outputs that clients wait for, or hold.
         slots_bytes: of each size of slots.
     """
 
@@ -46,7 +48,8 @@ class Plan(NamedTuple):
         dozes: whether the workers sleep now and then.
         giant: whether the largest output is asked for, once.
         abrupt: whether it ends in the middle of everything.
-        recorded: whether what it does is taken down; then it is a short one.
+        recorded: whether what it does is taken down; then it is a short one, and not computed step by step, where
+            nothing is asynchronous: the specs speak of outputs that come by themselves.
     """
 
     number: int
@@ -61,27 +64,34 @@ class Plan(NamedTuple):
 
     def __str__(self) -> str:
         words = [f"batches of up to {self.engine.max_batch}", f"{self.clients} clients"]
+        words += ["step by step"] * self.engine.step_execution
         words += ["a doze now and then"] * self.dozes + ["a giant"] * self.giant + ["an abrupt end"] * self.abrupt
         return f"round {self.number}: {', '.join(words)}, {len(self.engine.output_slots)} sizes of slots"
 
 
 def least_bytes(workers: int) -> int:
     """Say how much memory a soak takes at least, with small outputs."""
-    return _ENGINE_BYTES + workers * _WORKER_BYTES
+    return _ENGINE_BYTES + _LEAST_LOAD_BYTES + workers * _WORKER_BYTES
 
 
 def room(config: SoakConfig) -> Room:
     """Say what fits into a soak's memory, which is known by now."""
-    left = (config.memory_bytes or least_bytes(config.workers)) - config.workers * _WORKER_BYTES
+    there = config.memory_bytes or least_bytes(config.workers)
+    left = there - _ENGINE_BYTES - config.workers * _WORKER_BYTES
     largest = min(LARGEST_BYTES, left // (_PER_BYTE + config.workers))
     return Room(largest, left // (_PER_BYTE + config.workers) // 2, left // (4 * _MOST_CLASSES))
 
 
-def draw(config: SoakConfig, number: int, there: Room) -> Plan:
-    """Set up a round."""
+def draw(config: SoakConfig, number: int, there: Room, *, suspicious: int = 0) -> Plan:
+    """Set up a round.
+
+    Args:
+        suspicious: the last one in which something was found; 0 if there is none.
+    """
     chance = random.Random(f"{config.seed} round {number}")
     timeout_s = chance.choice((_IMPATIENT_S, _PATIENT_S, _PATIENT_S))
-    recorded = config.record and (config.defect is not None or number % _RECORDED == 1)
+    followed = suspicious > 0 and number - suspicious <= _FOLLOWED
+    recorded = config.record and (config.defect is not None or followed or number % _RECORDED == 1)
     engine = EngineConfig(
         workers=config.workers,
         device=LATE_HOST if config.device == "cpu" else config.device,
@@ -91,6 +101,7 @@ def draw(config: SoakConfig, number: int, there: Room) -> Plan:
         output_timeout_s=timeout_s,
         rpc_timeout_s=_PATIENT_S,
         drain_timeout_s=min(5.0, 0.8 * timeout_s),
+        step_execution=number % _STEPWISE == 2 and not recorded,
     )
     most, longest_s = (_FEW_CLIENTS, _BRIEF_S) if recorded else (config.clients, 1.5 * config.round_s)
     return Plan(

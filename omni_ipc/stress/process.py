@@ -21,7 +21,6 @@ import msgspec
 
 from omni_ipc.conformance.leash import start_leashed
 from omni_ipc.errors import EnvironmentMissing
-from omni_ipc.interrupts import postponed
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.messages import Message, Order
 
@@ -48,7 +47,7 @@ class ServedProcess:
         self._hears = hears
         os.set_blocking(hears, False)
         try:
-            with postponed(), open(log, "ab") as out:
+            with open(log, "ab") as out:
                 self._process = start_leashed(
                     [sys.executable, "-m", "omni_ipc.stress.served", str(ledger.fd), str(tells)],
                     pass_fds=[ledger.fd, tells],

@@ -51,8 +51,10 @@ class Round:
         self._engine = engine
         _, self._room, self._ledger, self._teller, self._stop = around
         seed = f"{around.config.seed}.{plan.number}"
-        self._load = Load(seed, largest_bytes=min(self._room.largest_bytes, self._room.open_bytes), late_s=plan.late_s)
-        self._giant = Load(f"{seed} giant", largest_bytes=self._room.largest_bytes, late_s=0.0)
+        largest, stepwise = self._room.largest_bytes, plan.engine.step_execution
+        usual = min(largest, self._room.open_bytes)
+        self._load = Load(seed, largest_bytes=usual, late_s=plan.late_s, stepwise=stepwise)
+        self._giant = Load(f"{seed} giant", largest_bytes=largest, late_s=0.0, stepwise=stepwise)
         timeouts = plan.engine.output_timeout_s, plan.engine.rpc_timeout_s
         self._circumstances = Circumstances(min(timeouts))
         self._before = _counts(self._ledger)

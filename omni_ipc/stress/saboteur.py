@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
 from omni_ipc.accounts import Survived
 from omni_ipc.errors import UnknownName
-from omni_ipc.stress.faults import FAULTS, Target
+from omni_ipc.stress.faults import FAULTS, Fault, Target
+from omni_ipc.stress.hog import HOG, MACHINE, hog
 from omni_ipc.stress.ledger import Latest
+from omni_ipc.stress.stalls import patience
 
 ENGINE = "engine"
 """Of the processes, the one with engine and clients; the others are workers."""
 
 _HELD_S = (0.2, 2.0)
-_PATIENCE_S = 60.0  # for the next result behind a fault
+PATIENCE_S = 60.0
+"""For the next result behind a fault, on a machine that has time for it."""
+
 _LOOK_S = 0.02
 _MOST_TOLD = 20
 _SPARED = frozenset({("memory", ENGINE)})  # whoever checks the outputs needs memory, too
@@ -36,10 +41,11 @@ class Saboteur:
     """Puts in faults until it is left; a context manager, behind which no process is stopped or limited.
 
     Args:
-        kinds: of `FAULTS`.
+        kinds: of `FAULTS`, and the hog.
         every_s: from the moment at which a fault was met to the next one, about.
         processes: tells name -> id of those that live; asked anew for each fault.
         latest: tells the latest result.
+        spare_bytes: tells how much a hog may take, now.
         since_s: the beginning of the soak, on the monotonic clock.
 
     Raises:
@@ -54,21 +60,24 @@ class Saboteur:
         every_s: float,
         processes: Callable[[], Mapping[str, int]],
         latest: Callable[[], Latest],
+        spare_bytes: Callable[[], int],
         since_s: float,
     ) -> None:
         for kind in kinds:
-            if kind not in FAULTS:
-                raise UnknownName("fault", kind, FAULTS)
+            if kind not in (*FAULTS, HOG):
+                raise UnknownName("fault", kind, (*FAULTS, HOG))
         self._lot = random.Random(f"{seed} saboteur")
         self._kinds = tuple(kinds)
         self._every_s = every_s
         self._processes = processes
         self._latest = latest
+        self._spare_bytes = spare_bytes
         self._since_s = since_s
         self._over = threading.Event()
         self._told: dict[str, None] = {}  # since the last fault
         self._blows: list[tuple[float, Blow]] = []
         self._survived: list[Survived] = []
+        self._unanswered: list[Survived] = []
         self._failed: dict[str, None] = {}
         self._thread = threading.Thread(target=self._run, name="saboteur", daemon=True)
 
@@ -95,6 +104,11 @@ class Saboteur:
         return tuple(self._survived)
 
     @property
+    def unanswered(self) -> tuple[Survived, ...]:
+        """Those of them that no result came after, though there was time for one."""
+        return tuple(self._unanswered)
+
+    @property
     def failed(self) -> tuple[str, ...]:
         """Why faults could not be put in, a sentence each."""
         return tuple(self._failed)
@@ -104,13 +118,17 @@ class Saboteur:
         if len(self._told) < _MOST_TOLD:
             self._told.setdefault(what)
 
-    def strike(self, blow: Blow, pid: int) -> Survived | None:
-        """Put a fault in, and wait for the next result; None if the process had ended before."""
+    def strike(self, blow: Blow, pid: int | None = None) -> Survived | None:
+        """Put a fault in, and wait for the next result; None if the process had ended before.
+
+        Args:
+            pid: of the process that it hits; None if it hits the machine.
+        """
         begun_s = time.monotonic()
         self._blows.append((begun_s, blow))
         self._told.clear()
         try:
-            with Target(pid) as target, FAULTS[blow.fault](target):
+            with hog(self._spare_bytes()) if pid is None else _harm(pid, FAULTS[blow.fault]):
                 self._over.wait(blow.held_s)
         except (ProcessLookupError, FileNotFoundError):
             return None
@@ -118,31 +136,40 @@ class Saboteur:
             self._failed.setdefault(f"The fault '{blow.fault}' could not be put into {blow.target}: {error.strerror}.")
             return None
         recovered_s = self._await_result(begun_s)
-        return Survived(
+        survived = Survived(
             at_s=begun_s - self._since_s,
             fault=blow.fault,
             target=blow.target,
             told=tuple(self._told),
             recovered_s=recovered_s,
         )
+        if recovered_s is None and not self._over.is_set():
+            self._unanswered.append(survived)
+        return survived
 
     def _run(self) -> None:
         while not self._over.wait(self._every_s * self._lot.uniform(0.5, 1.5)):
             processes = self._processes()
             blow = self._draw(processes)
-            if blow is not None and (survived := self.strike(blow, processes[blow.target])) is not None:
+            if blow is not None and (survived := self.strike(blow, processes.get(blow.target))) is not None:
                 self._survived.append(survived)
 
     def _draw(self, processes: Mapping[str, int]) -> Blow | None:
         """Choose a fault, and then whom it hits."""
         fault = self._lot.choice(self._kinds)
-        names = [name for name in sorted(processes) if (fault, name) not in _SPARED]
+        whom = [MACHINE] if fault == HOG and processes else sorted(processes)
+        names = [name for name in whom if (fault, name) not in _SPARED]
         return Blow(fault, self._lot.choice(names), self._lot.uniform(*_HELD_S)) if names else None
 
     def _await_result(self, begun_s: float) -> float | None:
         """Wait for the result of a request that was submitted behind the fault; tells when it came."""
-        patience = time.monotonic() + _PATIENCE_S
         while (latest := self._latest()).submitted_s <= begun_s:
-            if time.monotonic() > patience or self._over.wait(_LOOK_S):
+            if time.monotonic() - begun_s > patience(PATIENCE_S) or self._over.wait(_LOOK_S):
                 return None
         return latest.ended_s - begun_s
+
+
+@contextlib.contextmanager
+def _harm(pid: int, fault: Fault) -> Iterator[None]:
+    with Target(pid) as target, fault(target):
+        yield

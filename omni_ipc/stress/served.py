@@ -19,6 +19,7 @@ import msgspec
 from omni_ipc.errors import OmniError
 from omni_ipc.serving.engine import PipelineSpec
 from omni_ipc.serving.group import HostGroup
+from omni_ipc.stress import stacks
 from omni_ipc.stress.defective import build
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.leftovers import await_none, held, segments, trim
@@ -27,7 +28,7 @@ from omni_ipc.stress.plans import Plan, draw, room
 from omni_ipc.stress.rounds import Around, Round
 from omni_ipc.stress.runtimes import runtimes
 
-PIPELINE = PipelineSpec("omni_ipc.stress.pipeline:Varied")
+PIPELINE = "omni_ipc.stress.pipeline:varied"
 
 _AGAIN_S = 0.5  # after an engine that did not start
 _LASTING = ("waiting", "MainThread", "keeper", "asyncio_")  # threads that stay for as long as the process
@@ -41,6 +42,7 @@ class Serving:
         self._config = around.config
         self._build = build(around.config.defect)
         self._teller = around.teller
+        self._pipeline = PipelineSpec(PIPELINE, {"most_bytes": around.room.largest_bytes})
         self._before = 0  # descriptors of this process
         self._settled: dict[int, int] = {}  # worker's process -> number of its files behind its first round
 
@@ -51,15 +53,20 @@ class Serving:
             self._before = _descriptors(os.getpid())
             for number in itertools.takewhile(lambda _: not self._around.stop.is_set(), itertools.count(first)):
                 try:
-                    self._round(draw(self._config, number, self._around.room), hosts, runner)
+                    self._round(self._draw(number), hosts, runner)
                 except (OmniError, OSError) as error:  # it may be refused memory, or descriptors
                     self._teller.say(Failed(time.monotonic(), number, f"{type(error).__name__}: {first_line(error)}"))
                     self._around.stop.wait(_AGAIN_S)
 
+    def _draw(self, number: int) -> Plan:
+        return draw(self._config, number, self._around.room, suspicious=self._around.ledger.get("suspicious"))
+
     def _round(self, plan: Plan, hosts: HostGroup, runner: asyncio.Runner) -> None:
         with runtimes(self._config, plan.number, record=plan.recorded) as made:
             config = msgspec.structs.replace(plan.engine, **made.workers)
-            with self._build.engine(config, PIPELINE, hosts=hosts, rt=made.engine, parts=self._build.parts) as engine:
+            with self._build.engine(
+                config, self._pipeline, hosts=hosts, rt=made.engine, parts=self._build.parts
+            ) as engine:
                 self._teller.say(Began(plan.number, engine.pids, plan.seconds, plan.recorded, str(plan)))
                 runner.run(Round(plan, engine, self._around).run())
             del engine
@@ -107,6 +114,7 @@ def main() -> None:
     """Serve until standard input ends."""
     ledger_fd, pipe_fd = map(int, sys.argv[1:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the soak's business
+    stacks.answer()
     order = msgspec.json.decode(sys.stdin.readline(), type=Order)
     stop = threading.Event()
     threading.Thread(target=_watch, args=(stop,), name=f"{_LASTING[0]} for the end", daemon=True).start()

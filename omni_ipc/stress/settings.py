@@ -7,7 +7,7 @@ import msgspec
 LARGEST_BYTES = 1_300_000_000
 """Of one output, where there is memory for it: a batch of 32 as it was met in the field."""
 
-FAULTS = ("kill", "stop", "memory", "descriptors")
+FAULTS = ("kill", "stop", "memory", "descriptors", "hog")
 
 
 class SoakConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,7 +19,8 @@ class SoakConfig(msgspec.Struct, frozen=True, kw_only=True):
         device: in torch's words, "cpu", "cuda", "xpu:1"; without an index each rank has its own, if there are enough.
         seed: of all that is left to chance; what the processes make of it differs from run to run.
         folder: where the account, and what else is kept, is written.
-        memory_bytes: that all processes may take together, about; None: half of what can be had.
+        memory_bytes: that engine, clients and workers may take together, shared memory counted once, beside what a
+            device's libraries take for themselves; and at most half as much again a hog. None: half of what can be had.
         clients: requests that are open at a time, at most.
         round_s: how long one engine lives, about.
         faults: kinds of faults to put in, of `FAULTS`.

@@ -13,14 +13,13 @@ from pathlib import Path
 import msgspec
 
 from omni_ipc.errors import UsageError
-from omni_ipc.machines.child import Mouth, answer_stop, end_with_starter, read_order
+from omni_ipc.machines.child import Mouth, end_with_starter, read_order, stoppable
 from omni_ipc.testbed.explorer import conduct
 from omni_ipc.testbed.jobs import INSIDE, Order
 from omni_ipc.testbed.loading import load
 from omni_ipc.testbed.merging import News, Share
 from omni_ipc.testbed.outside import go_on_watched
 from omni_ipc.testbed.search import Search
-from omni_ipc.testbed.strategies import SharedDpor
 from omni_ipc.testbed.tally import Progress
 
 
@@ -28,11 +27,8 @@ def main() -> None:
     """Explore, and report; end quietly when the parent, by SIGTERM, asks for that."""
     end_with_starter()
     go_on_watched()
-    try:
-        answer_stop()
+    with stoppable():
         _explore(Mouth())
-    except KeyboardInterrupt:
-        sys.exit(130)
 
 
 def _explore(mouth: Mouth) -> None:
@@ -65,9 +61,9 @@ def _explore(mouth: Mouth) -> None:
 
 def _share(search: Search) -> Share | None:
     strategy = search.strategy
-    if not isinstance(strategy, SharedDpor):
+    if not strategy.is_share:
         return None
-    return Share(strategy.summary(), strategy.whole, search.runner.points())
+    return Share(strategy.summary(), strategy.whole, strategy.ended, strategy.cut, search.runner.points())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
            ── the same ──────────────────► job 2, ...: sample   ──┴─► progress, and at the end a report, a line each
 
 Of the portfolio the first job searches systematically, and the others sample; what samples is shared out by the numbers
-of its runs, and the reduction by those of its subtrees, so that all jobs together run the same schedules as one would.
+of its runs, and what searches by those of its subtrees, so that all jobs together run the same schedules as one would.
 For that all must see the same steps: where one has found points that another has not, all begin anew with them. The
 first failure ends all. A job inherits nothing but its arguments: it imports the scenario by name. So it may as well run
 on another machine.
@@ -25,7 +25,6 @@ from omni_ipc.machines import Ended, Event, LocalMachines, Lost, Machines, Progr
 from omni_ipc.records import Report, Verdict
 from omni_ipc.testbed.merging import News, merged, missed
 from omni_ipc.testbed.options import Options
-from omni_ipc.testbed.strategies import can_be_shared
 from omni_ipc.testbed.tally import Progress
 
 _LEAST_S = 0.01  # to spend, so that a job tells that it is spent
@@ -75,7 +74,7 @@ def explore_in_jobs(
             "A job of an exploration explores with jobs of its own: it imports the file of the scenario, which calls "
             'explore(). Put that call under: if __name__ == "__main__":'
         )
-    jobs = options.jobs if can_be_shared(options.strategy) else 1
+    jobs = options.jobs
     machines = LocalMachines(jobs) if on is None else on
     orders = [
         Order(
@@ -99,7 +98,7 @@ def _explore(
     while True:
         said = _Crew(machines, retries, orders, progress).work()
         report, points = merged(said, orders[0].options.strategy), missed(said)
-        if not points or report.verdict is not Verdict.HOLDS:
+        if not points or report.verdict not in (Verdict.HOLDS, Verdict.BOUNDED):
             return report
         orders = [_anew(order, points, perf_counter() - began) for order in orders]
 

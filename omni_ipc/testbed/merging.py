@@ -8,7 +8,6 @@ import msgspec
 
 from omni_ipc.records import Report, Verdict
 from omni_ipc.testbed.strategies import STRATEGIES
-from omni_ipc.testbed.strategies.depth_first import orders
 from omni_ipc.testbed.strategies.portfolio import Portfolio
 
 
@@ -18,11 +17,14 @@ class Share(msgspec.Struct, frozen=True):
     Args:
         claim: what its report claims, in the words of its strategy.
         whole: runs that it alone counts as whole.
+        ended, cut: whether nothing is left to run, and whether a bound has kept anything from being run.
         points: accesses that it knows to be points: shares fit together if all know the same.
     """
 
     claim: str
     whole: int
+    ended: bool
+    cut: bool
     points: tuple[str, ...]
 
 
@@ -49,19 +51,17 @@ def merged(said: Sequence[News], strategy: str) -> Report:
     """Put the reports of the jobs together; not all need to have one."""
     told = [news for news in said if news.report is not None]
     reports = [news.report for news in told if news.report is not None]
-    decided = [news.report for news in told if news.decides and news.report is not None]
-    bounded = [report for report in reports if report.verdict is Verdict.BOUNDED]
-    deciding, *_ = decided or bounded or reports
+    spokesman = min(told, key=_rank)
+    deciding = reports[told.index(spokesman)]
     schedules = sum(news.schedules for news in said)
+    signatures = {signature for news in said for signature in news.signatures}
     reason, traces = deciding.reason, deciding.traces
-    shares = [news.share for news in told if news.share is not None]
-    if deciding.verdict is Verdict.BOUNDED:
-        reason = "; ".join(dict.fromkeys(report.reason for report in reports))
-        signatures = {signature for news in said for signature in news.signatures}
-        traces = sum(share.whole for share in shares) if shares else len(signatures) or deciding.traces
-    elif not decided:
-        traces = sum(share.whole for share in shares)
-        reason = reason.replace(shares[0].claim, orders(schedules, traces), 1)
+    if not spokesman.decides:
+        reason, traces = "; ".join(dict.fromkeys(report.reason for report in reports)), len(signatures) or traces
+        shares = [news.share for news in told if news.share is not None]
+        if spokesman.share is not None and len(shares) == len(told):
+            reason = deciding.reason.replace(spokesman.share.claim, _of_all(shares, strategy, schedules), 1)
+            traces = len(signatures) or sum(share.whole for share in shares)
     return msgspec.structs.replace(
         deciding,
         reason=f"{reason} (in {_split(strategy, len(said))})",
@@ -69,15 +69,35 @@ def merged(said: Sequence[News], strategy: str) -> Report:
         steps=sum(news.steps for news in said),
         traces=traces,
         outcomes=tuple(sorted({outcome for report in reports for outcome in report.outcomes})),
-        notes=deciding.notes if decided else _in_all(reports, deciding),
+        notes=deciding.notes if spokesman.decides else _in_all(reports, deciding),
+    )
+
+
+def _of_all(shares: Sequence[Share], strategy: str, schedules: int) -> str:
+    """Say what the shares of a search claim together."""
+    return STRATEGIES[strategy](0).claim(
+        schedules,
+        sum(share.whole for share in shares),
+        ended=all(share.ended for share in shares),
+        cut=any(share.cut for share in shares),
     )
 
 
 def missed(said: Sequence[News]) -> tuple[str, ...]:
-    """Return all points that jobs know, if those that share a search do not know the same."""
-    known = [frozenset(news.share.points) for news in said if news.share is not None]
-    every = frozenset[str]().union(*known)
-    return tuple(sorted(every)) if any(points != every for points in known) else ()
+    """Return all points that jobs know, if those that have shared a search to its end do not know the same."""
+    shares = [news.share for news in said if news.share is not None]
+    every = frozenset[str]().union(*(share.points for share in shares))
+    is_whole = all(share.ended for share in shares)
+    return tuple(sorted(every)) if is_whole and any({*share.points} != every for share in shares) else ()
+
+
+def _rank(news: News) -> int:
+    """Say who speaks for all: who has an answer for them; else who has something left to run."""
+    if news.decides:
+        return 0
+    if news.report is not None and news.report.verdict is Verdict.BOUNDED:
+        return 2 if news.share is not None and news.share.ended else 1
+    return 3
 
 
 def _in_all(reports: Sequence[Report], deciding: Report) -> tuple[str, ...]:
@@ -87,7 +107,5 @@ def _in_all(reports: Sequence[Report], deciding: Report) -> tuple[str, ...]:
 
 def _split(strategy: str, jobs: int) -> str:
     """Say how a search was split, so that nobody takes jobs that sampled for a search that went faster."""
-    if jobs == 1:
-        return f"one job, because {strategy} is one process's work"
     is_portfolio = isinstance(STRATEGIES[strategy](0), Portfolio)
     return f"{jobs} jobs: one searched, {jobs - 1} sampled" if is_portfolio else f"{jobs} jobs"

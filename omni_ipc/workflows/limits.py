@@ -25,6 +25,24 @@ def available_bytes(root: Path = Path("/")) -> int | None:
     return None
 
 
+def spare_bytes(root: Path = Path("/")) -> int | None:
+    """Give the memory that may still be taken: what can be had, or what a control group leaves, if that is less.
+
+    Of what a group has taken, files that nobody has looked at for long do not count: they make room.
+    """
+    there = [available_bytes(root)]
+    for file in _limit_files(root):
+        if (limit := _limit(file)) is not None:
+            taken = _read(file.with_name(_TAKEN[file.name])).strip()
+            there.append(max(0, limit - int(taken or 0) + _idle(file.with_name("memory.stat"))))
+    return min((each for each in there if each is not None), default=None)
+
+
+def _idle(stat: Path) -> int:
+    counts = dict(line.split(" ", 1) for line in _read(stat).splitlines())
+    return int(counts.get("total_inactive_file", counts.get("inactive_file", 0)))
+
+
 def _limit_files(root: Path) -> Iterator[Path]:
     """Give the files that limit this process: its own groups and those above, in both hierarchies."""
     groups = root / "sys/fs/cgroup"
@@ -50,5 +68,6 @@ def _read(file: Path) -> str:
         return ""
 
 
+_TAKEN = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}
 _NO_LIMIT = 1 << 60
 """The first version of the hierarchy writes a number near 2**63 for "no limit"."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ import msgspec
 
 from omni_ipc.accounts import Account, Finding
 from omni_ipc.errors import OmniError, UsageError
-from omni_ipc.machines.child import Mouth, answer_stop, end_with_starter, read_order
+from omni_ipc.machines.child import Mouth, end_with_starter, read_order, stoppable
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows.soaking import soak
 
@@ -57,10 +56,13 @@ class News(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def main(soak: Soak = soak) -> None:
-    """Soak, and tell what came of it."""
+    """Soak, and tell what came of it; end quietly when whoever started it, by SIGTERM, asks for that once more."""
     end_with_starter()
-    answer_stop()
-    mouth = Mouth()
+    with stoppable():
+        _soak(soak, Mouth())
+
+
+def _soak(soak: Soak, mouth: Mouth) -> None:
     order = msgspec.json.decode(read_order(), type=Order)
     try:
         mouth.say(_work(order, soak, mouth))
@@ -68,8 +70,6 @@ def main(soak: Soak = soak) -> None:
         mouth.say(News(refused=str(error)))
     except OmniError as error:
         mouth.say(News(failed=str(error)))
-    except KeyboardInterrupt:
-        sys.exit(130)
 
 
 def _work(order: Order, soak: Soak, mouth: Mouth) -> News:

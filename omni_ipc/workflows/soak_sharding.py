@@ -9,7 +9,6 @@ A shard whose machine is lost is begun anew on another; what it had found before
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
@@ -18,10 +17,12 @@ import msgspec
 from omni_ipc import shards
 from omni_ipc.accounts import Account, Finding, Survived
 from omni_ipc.errors import Inconclusive, UsageError
-from omni_ipc.machines import Ended, Event, Lost, Machines, Needs, Program, Retried, Said, Shards, find
+from omni_ipc.machines import Ended, Event, Lost, Needs, Program, Retried, Said, Shards, find
 from omni_ipc.records import write_atomically
+from omni_ipc.serving.results import Outcome
 from omni_ipc.stress.settings import SoakConfig
-from omni_ipc.workflows.limits import available_bytes
+from omni_ipc.workflows.soak_keeping import OnSample
+from omni_ipc.workflows.soak_ready import check, share
 from omni_ipc.workflows.soak_shard import News, Order
 
 PROGRAM = "omni_ipc.workflows.soak_shard"
@@ -33,9 +34,7 @@ _RETRIES = 2
 _PATIENCE_S = 60.0  # until a shard that was asked to end has said how far it came
 
 
-def soak_on(
-    on: str, config: SoakConfig, *, count: int | None = None, on_sample: Callable[[Account], object] | None = None
-) -> Account:
+def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample: OnSample = id) -> Account:
     """Soak on machines.
 
     Args:
@@ -49,10 +48,13 @@ def soak_on(
     """
     if count is not None and count < 1:
         raise UsageError(f"shards must be positive, and is {count}. Leave it out for one a machine.")
+    check(config)
     gpus = 0 if config.device == "cpu" else config.workers
     with contextlib.closing(find(on, Needs(whole=True, gpus=gpus))) as machines:
-        config = _for_each(config, machines)
-        gathering = _Gathering(config, count or len(machines), on_sample or _say_nothing)
+        count = count or len(machines)
+        if machines.path:  # all of them are this one
+            config = share(config, min(count, len(machines)))
+        gathering = _Gathering(config, count, on_sample)
         programs = [_program(config, shard, elsewhere=not machines.path) for shard in range(gathering.count)]
         with Shards(machines, programs, retries=_RETRIES, patience_s=_PATIENCE_S) as running:
             try:
@@ -65,14 +67,6 @@ def soak_on(
         return gathering.conclude()
 
 
-def _for_each(config: SoakConfig, machines: Machines) -> SoakConfig:
-    """Share this machine's memory out, if the shards all run on it."""
-    available = available_bytes()
-    if not machines.path or config.memory_bytes is not None or available is None:
-        return config
-    return msgspec.structs.replace(config, memory_bytes=available // 2 // len(machines))
-
-
 def _program(config: SoakConfig, shard: int, *, elsewhere: bool) -> Program:
     folder = str(Path(config.folder) / _folder(shard))
     own = msgspec.structs.replace(config, seed=config.seed + shard, folder=folder)
@@ -83,10 +77,6 @@ def _folder(shard: int) -> str:
     return f"shard-{shard}"
 
 
-def _say_nothing(_: Account) -> None:
-    pass
-
-
 class _Gathering:
     """What the shards have said, and what that comes to.
 
@@ -94,7 +84,7 @@ class _Gathering:
         interrupted: why not all of them came to their ends.
     """
 
-    def __init__(self, config: SoakConfig, count: int, on_sample: Callable[[Account], object]) -> None:
+    def __init__(self, config: SoakConfig, count: int, on_sample: OnSample) -> None:
         self.count = count
         self.interrupted = ""
         self._folder = Path(config.folder)
@@ -132,7 +122,8 @@ class _Gathering:
             self._give_up(shard, news.failed)
         if news.account is None:
             return
-        self._lost = [self._recovered(lost, shard) for lost in self._lost]
+        if Outcome.RESULT in news.account.outcomes:
+            self._lost = [self._recovered(lost, shard) for lost in self._lost]
         if news.is_whole:
             self._whole.add(shard)
         self._accounts[_name(shard)] = self._brought_home(shard, news.account, news.traces)
@@ -142,7 +133,7 @@ class _Gathering:
         return monotonic() - self._began_s
 
     def _recovered(self, lost: Survived, shard: int) -> Survived:
-        """Note when a shard that was lost is heard of again."""
+        """Note when a shard that was lost tells of a result again."""
         if lost.target != _name(shard) or lost.recovered_s is not None:
             return lost
         return msgspec.structs.replace(lost, recovered_s=self._now_s() - lost.at_s)
@@ -178,7 +169,7 @@ class _Gathering:
         account = self._merged()
         self._on_sample(account)
         with contextlib.suppress(UsageError):  # a full disk may have room again; at the end it is told
-            _write(self._folder, account)
+            shards.write(self._folder, account)
 
     def _merged(self) -> Account:
         merged = shards.merge(self._accounts)
@@ -204,16 +195,12 @@ class _Gathering:
         try:
             for shard in range(self.count):
                 if (own := self._accounts.get(_name(shard))) is not None:
-                    _write(self._folder / _folder(shard), own)
-            _write(self._folder, account)
+                    shards.write(self._folder / _folder(shard), own)
+            shards.write(self._folder, account)
         except UsageError as error:
             account = msgspec.structs.replace(account, reasons=(*account.reasons, str(error)))
         self._on_sample(account)
         return account
-
-
-def _write(folder: Path, account: Account) -> None:
-    write_atomically(folder / shards.ACCOUNT, msgspec.json.format(msgspec.json.encode(account), indent=1))
 
 
 def _name(shard: int) -> str:

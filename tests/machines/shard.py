@@ -8,27 +8,38 @@ from collections.abc import Callable
 from pathlib import Path
 
 from omni_ipc.accounts import Account, Finding
-from omni_ipc.errors import EnvironmentMissing, Inconclusive
+from omni_ipc.errors import EnvironmentMissing, Inconclusive, UsageError
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows.soak_shard import main
 from tests.support.accounts import account
 
-DIES_ONCE, DIES, FINDS, REFUSES, FAILS, WAITS = 100, 200, 300, 400, 500, 600
+DIES_ONCE, DIES, FINDS, REFUSES, FAILS, WAITS, STOPPED = 100, 200, 300, 400, 500, 600, 700
 """Seeds, and what comes of them."""
+
+
+class Refusal(UsageError):
+    """One in the telling of which somebody asks the shard to end."""
+
+    def __str__(self) -> str:
+        signal.raise_signal(signal.SIGTERM)
+        return "It cannot be done."
 
 
 def soak(config: SoakConfig, *, on_sample: Callable[[Account], object]) -> Account:
     """Come to an account, or to an end."""
     folder = Path(config.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    now = account(seed=config.seed, asked_s=config.seconds, outcomes={"result": 90, "aborted": 10})
+    now = account(seed=config.seed, asked_s=config.seconds, memory_bytes=config.memory_bytes or 0)
     if config.seed == REFUSES:
         raise EnvironmentMissing("There is no CUDA here.", "Take --device cpu.")
     if config.seed == FAILS:
         raise Inconclusive("Nothing could be started.")
-    on_sample(now)
+    if config.seed == STOPPED:
+        raise Refusal
     died = folder / "died"
-    if config.seed == DIES or (config.seed == DIES_ONCE and not died.exists()):
+    begins_anew = config.seed == DIES_ONCE and died.exists()
+    on_sample(account(seed=config.seed, requests=0, outcomes={}) if begins_anew else now)
+    if config.seed == DIES or (config.seed == DIES_ONCE and not begins_anew):
         died.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     if config.seed == WAITS:

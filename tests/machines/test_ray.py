@@ -74,7 +74,7 @@ def test_an_exploration_whose_node_loses_its_worker_is_whole(ray: Ray, tmp_path:
 @pytest.mark.torch
 def test_a_soak_whose_node_loses_its_worker_is_whole(ray: Ray, tmp_path: Path) -> None:
     """One account of both, in which that is a fault survived; the node keeps nothing."""
-    words = "stress", "soak", "--minutes", "0.1", "--workers", "1", "--memory", "1", "--faults", "none"
+    words = "stress", "soak", "--minutes", "0.3", "--workers", "1", "--memory", "1", "--faults", "none"
     with Command(*words, "--out", "out", "--on", ray.name, cwd=tmp_path) as command:
         ended = ended_without_a_seat(command, "omni_ipc.workflows.soak_shard")
     account = shards.read(tmp_path / "out")

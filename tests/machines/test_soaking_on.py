@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from omni_ipc import shards
@@ -15,8 +18,9 @@ from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows import soak_sharding
+from omni_ipc.workflows.soak_shard import Order
 from omni_ipc.workflows.soak_sharding import soak_on
-from tests.machines.shard import DIES, DIES_ONCE, FAILS, FINDS, REFUSES, WAITS
+from tests.machines.shard import DIES, DIES_ONCE, FAILS, FINDS, REFUSES, STOPPED, WAITS
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +50,30 @@ def test_a_shard_that_is_lost_is_done_anew_and_that_is_a_fault_survived(tmp_path
     (lost,) = (fault for fault in account.faults if fault.fault == soak_sharding.LOST)
     assert (lost.target, lost.told) == ("shard 0", ("its process was ended by SIGKILL",))
     assert lost.recovered_s is not None
+
+
+def test_a_lost_shard_has_recovered_once_it_tells_of_a_result(tmp_path: Path) -> None:
+    """And not when it is only heard of again."""
+    told: list[Account] = []
+    soak_on("local:1", SoakConfig(seconds=60, seed=DIES_ONCE, folder=str(tmp_path)), on_sample=told.append)
+    behind = [(account.requests, account.faults[-1].recovered_s is None) for account in told if account.faults]
+    assert (0, True) in behind
+    assert set(behind) <= {(0, True), (100, False)}
+
+
+def test_shards_on_one_machine_share_its_memory(tmp_path: Path) -> None:
+    """What is asked for is what all of them may take together that run at a time."""
+    config = SoakConfig(seconds=60, folder=str(tmp_path), memory_bytes=1 << 30)
+    assert soak_on("local:3", config, count=2).memory_bytes == 1 << 30
+
+
+def test_a_shard_that_is_asked_to_end_while_it_is_refused_ends_quietly() -> None:
+    """Whoever started it has heard another shard's refusal, which is told once, and without a traceback."""
+    order = msgspec.json.encode(Order(SoakConfig(seconds=60, seed=STOPPED), elsewhere=True))
+    shard = subprocess.run(
+        [sys.executable, "-m", "tests.machines.shard"], input=order, capture_output=True, check=False
+    )
+    assert (shard.returncode, shard.stdout, shard.stderr) == (130, b"", b"")
 
 
 def test_a_shard_that_is_lost_too_often_counts_as_far_as_it_came(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,7 +44,7 @@ def ran(job: str, folder: Path, env: Mapping[str, str]) -> Path:
     """Run the steps of a job, but for what sets the runner up; return the folder of its results."""
     known = {f"matrix.{name}": values[0] for name, values in _matrix(job).items()}
     for step in WORKFLOW["jobs"][job]["steps"]:
-        if "run" not in step or step["run"].startswith("pip install"):
+        if "run" not in step or _installs(step):
             continue
         own = {
             name: _EXPRESSION.sub(lambda found: known[found[1]], value) for name, value in step.get("env", {}).items()
@@ -59,6 +60,10 @@ def ran(job: str, folder: Path, env: Mapping[str, str]) -> Path:
         )
         assert done.returncode == 0, f"{step['name']}: {done.stdout}\n{done.stderr}"
     return folder / "results"
+
+
+def _installs(step: Mapping[str, Any]) -> bool:
+    return step.get("run", "").startswith("pip install")  # type: ignore[no-any-return]
 
 
 def _matrix(job: str) -> Mapping[str, list[str]]:
@@ -97,6 +102,21 @@ def test_the_collection_is_replayed(tmp_path: Path, shell: dict[str, str]) -> No
     controlled, processes = (told(results / junit) for junit in ("controlled.xml", "processes.xml"))
     assert [len(controlled), len(processes)] == [2 * len(FEW), len(FEW)]  # pytest tells reference and defect apart
     assert all(passed for _, passed in controlled + processes)
+
+
+@pytest.mark.soak
+@pytest.mark.torch
+@pytest.mark.timeout(1_200)  # most of it is pip's
+def test_what_is_installed_is_enough_for_this_collection(tmp_path: Path) -> None:
+    """In an environment that has nothing else, the collection of this checkout is replayed under control."""
+    install, replay, *_ = (step["run"] for step in WORKFLOW["jobs"]["collection"]["steps"] if "run" in step)
+    programs = tmp_path / "runner" / "bin"
+    subprocess.run([sys.executable, "-m", "venv", programs.parent], check=True)
+    with_torch = f"-c {ROOT}/scripts/constraints.txt torch {install.removeprefix('pip install')}"
+    env = {**os.environ, **WORKFLOW["env"], "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    for script in (f"pip install --quiet {with_torch}", replay.replace("results", str(tmp_path / "results"))):
+        subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=ROOT, env=env, check=True, timeout=1_000)
+    assert len(told(tmp_path / "results" / "controlled.xml")) == 2 * len([*(ROOT / "tests" / "bugs").glob("*.json")])
 
 
 @pytest.mark.soak

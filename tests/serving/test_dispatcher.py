@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Sequence
 
 import pytest
@@ -14,6 +16,7 @@ from omni_ipc.serving.results import Outcome, RequestOutput
 from omni_ipc.testbed import ControlledRuntime
 from tests.serving.exhausting import exhaust
 from tests.support.table_executor import EXECUTION_S, STAGES, Stepped, TableExecutor, assert_settled, engine_over, gated
+from tests.support.waiting import until
 
 A, B = map(Request, "ab")
 STEPS = EngineConfig(output_timeout_s=1.0, drain_timeout_s=0.5, shutdown_timeout_s=1.0, step_execution=True)
@@ -111,6 +114,24 @@ def test_step_by_step_the_inputs_of_a_request_are_sent_once() -> None:
     with engine_over(rt, Noting(rt, steps=3), STEPS) as engine:
         engine.generate(Request("a", inputs=["latents"]))
     assert inputs == [["latents"], None, None]
+
+
+def test_step_by_step_an_output_is_its_consumers_alone() -> None:
+    """It comes in memory that the worker gets back once its consumer is done with it, not once there is more to do."""
+    rt = NativeRuntime()
+    made: list[weakref.ref[object]] = []
+
+    class Making(TableExecutor):
+        def step(self, requests: Sequence[Request]) -> Stepped:
+            values = [type("Output", (), {})() for _ in requests]
+            made.extend(map(weakref.ref, values))
+            return Stepped(values)
+
+    with engine_over(rt, Making(rt), STEPS) as engine:
+        output = engine.generate(A)
+        assert output.value is made[0]()
+        del output
+        until(lambda: gc.collect() >= 0 and made[0]() is None)
 
 
 def test_step_by_step_others_join_and_leave_in_between() -> None:

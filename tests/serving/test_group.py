@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from omni_ipc.errors import PeerDied, PeerFailed, UsageError
+from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.spec import WorkerSpec
-from omni_ipc.serving.workers import HostedWorkers
 from tests.support.executors import executor_over
 from tests.support.lanes import RT
 
@@ -25,9 +25,11 @@ def group() -> Iterator[HostGroup]:
         yield group
 
 
-def serve(workers: HostedWorkers) -> list[list[int]]:
-    """Have a batch computed, and end the workers in good order."""
-    executor = executor_over(workers)
+def serve(group: HostGroup) -> list[list[int]]:
+    """Open workers, have a batch computed, end them in good order; with a runtime of its own, as recordings want it."""
+    rt = NativeRuntime()
+    workers = group.open(rt, CHOOSY)
+    executor = executor_over(workers, rt)
     executed = executor.execute([Request("x"), Request("yy")])
     values = [executor.result(output, executor.wait(output)).tolist() for output in executed.outputs]
     assert executor.shutdown()
@@ -39,7 +41,7 @@ def test_every_rank_computes_and_the_processes_serve_again_afterwards(group: Hos
     """Three engines in a row on two processes, each with lanes of its own."""
     pids = group.pids
     for _ in range(3):
-        assert serve(group.open(RT, CHOOSY)) == [[1, 1, 1], [2, 2, 2]]
+        assert serve(group) == [[1, 1, 1], [2, 2, 2]]
     assert group.pids == pids
 
 
@@ -57,7 +59,7 @@ def test_a_rank_that_died_is_told_and_replaced(group: HostGroup, rank: int) -> N
     executor.shutdown()
     workers.kill()
     workers.kill()
-    assert serve(group.open(RT, CHOOSY)) == [[1, 1, 1], [2, 2, 2]]
+    assert serve(group) == [[1, 1, 1], [2, 2, 2]]
     assert group.pids[rank] != before[rank]
 
 
@@ -66,7 +68,7 @@ def test_what_cannot_be_built_on_one_rank_leaves_none_of_the_others_behind(group
     spec = WorkerSpec(pipeline="tests.serving.pipelines:OnlyOnRankZero")
     with pytest.raises(PeerFailed, match="rank 1 has no weights"):
         group.open(RT, spec)
-    assert serve(group.open(RT, CHOOSY)) == [[1, 1, 1], [2, 2, 2]]
+    assert serve(group) == [[1, 1, 1], [2, 2, 2]]
 
 
 def test_an_engine_without_workers_is_refused() -> None:

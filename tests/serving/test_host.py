@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from omni_ipc.errors import OmniError, PeerDied, PeerFailed, ShutdownError
+from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.executor import Executor
 from omni_ipc.serving.host import WorkerHost
 from omni_ipc.serving.messages import Execute
@@ -47,8 +49,9 @@ def test_one_process_runs_workers_one_after_another(host: WorkerHost) -> None:
     """Three workers in a row, each with lanes of its own, in one process."""
     pid = host.pid
     for round_ in range(3):
-        worker = host.open(RT, CHOOSY)
-        executor = executor_over(worker)
+        rt = NativeRuntime()
+        worker = host.open(rt, CHOOSY)
+        executor = executor_over(worker, rt)
         outputs = execute(executor, "x", "yy")
         assert [result_of(executor, output).tolist() for output in outputs] == [[1, 1, 1], [2, 2, 2]], round_
         assert executor.shutdown(), "the worker says goodbye on both lanes"
@@ -131,6 +134,21 @@ def test_what_cannot_be_built_is_refused_with_the_reason_and_the_next_worker_run
     worker = host.open(RT, CHOOSY)
     executor = executor_over(worker)
     executor.shutdown()
+    worker.join()
+
+
+def test_a_worker_without_memory_for_its_lanes_is_refused_and_leaves_no_descriptor(host: WorkerHost) -> None:
+    """Those that came with its spec are closed, also the ones behind that of the segment that could not be mapped."""
+    before = os.listdir(f"/proc/{host.pid}/fd")
+    pages = int(Path(f"/proc/{host.pid}/statm").read_text().split()[0])
+    limits = resource.prlimit(host.pid, resource.RLIMIT_AS)
+    resource.prlimit(host.pid, resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 30), limits[1]))
+    with pytest.raises(PeerFailed, match="cannot be had"):
+        host.open(RT, CHOOSY)  # whose inputs have a slab of gigabytes
+    resource.prlimit(host.pid, resource.RLIMIT_AS, limits)
+    assert os.listdir(f"/proc/{host.pid}/fd") == before
+    worker = host.open(RT, CHOOSY)
+    executor_over(worker).shutdown()
     worker.join()
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from omni_ipc.errors import UnknownName
 from omni_ipc.stress.faults import FAULTS, Target, descriptors, kill, memory, stop
+from omni_ipc.stress.hog import HOG, LEAST_BYTES, MACHINE
 from omni_ipc.stress.ledger import Latest
 from omni_ipc.stress.saboteur import ENGINE, Blow, Saboteur
 
@@ -64,7 +65,7 @@ def child() -> Iterator[Child]:
 
 def saboteur(latest: object = lambda: Latest(0.0, 0.0), **settings: object) -> Saboteur:
     given = {"seed": 0, "kinds": (), "every_s": 0.01, "processes": dict, "since_s": time.monotonic(), **settings}
-    return Saboteur(latest=latest, **given)  # type: ignore[arg-type]
+    return Saboteur(latest=latest, spare_bytes=lambda: LEAST_BYTES, **given)  # type: ignore[arg-type]
 
 
 def test_a_process_without_memory_gets_none_and_gets_it_again(child: Child) -> None:
@@ -127,6 +128,34 @@ def test_a_fault_is_met_once_a_later_request_has_its_result(child: Child) -> Non
     assert survived.recovered_s == pytest.approx(begun + 5 - (begun - 10) - survived.at_s)
 
 
+def test_a_fault_without_a_result_after_it_is_unanswered_unless_time_is_up(
+    child: Child, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With time left it is told among those; at the end of the soak nobody knows what would have come."""
+    blow = Blow("stop", "worker 0", 0.0)
+    hurried = saboteur()
+    hurried._over.set()
+    assert hurried.strike(blow, child.process.pid) is not None
+    assert hurried.unanswered == ()
+    monkeypatch.setattr("omni_ipc.stress.saboteur.PATIENCE_S", 0.01)
+    harming = saboteur()
+    survived = harming.strike(blow, child.process.pid)
+    assert survived is not None
+    assert survived.recovered_s is None
+    assert harming.unanswered == (survived,)
+
+
+def test_a_hog_is_put_into_the_machine_and_met_like_any_other_fault() -> None:
+    """It needs no process; where there is nothing to be taken, that is told."""
+    harming = saboteur(lambda: Latest(time.monotonic(), time.monotonic()))
+    survived = harming.strike(Blow(HOG, MACHINE, 0.05))
+    assert survived is not None
+    assert (survived.fault, survived.target, harming.failed) == (HOG, MACHINE, ())
+    harming._spare_bytes = lambda: 0
+    assert harming.strike(Blow(HOG, MACHINE, 0.05)) is None
+    assert harming.failed == ("The fault 'hog' could not be put into machine: Cannot allocate memory.",)
+
+
 def test_what_is_told_meanwhile_belongs_to_the_fault(child: Child) -> None:
     """Once each, in the order of its first time."""
     harming = saboteur()
@@ -165,22 +194,24 @@ def test_a_saboteur_puts_in_what_it_was_asked_for_until_it_is_left(child: Child)
 
 
 def test_the_same_seed_chooses_the_same_blows() -> None:
-    """And memory is not taken from who checks the outputs."""
+    """Memory is not taken from who checks the outputs, and a hog hits nobody alone."""
     drawn = [
         [one._draw({ENGINE: 1, "worker 0": 2, "worker 1": 3}) for _ in range(200)]
-        for one in (saboteur(kinds=tuple(FAULTS)), saboteur(kinds=tuple(FAULTS)))
+        for one in (saboteur(kinds=(*FAULTS, HOG)), saboteur(kinds=(*FAULTS, HOG)))
     ]
     assert drawn[0] == drawn[1]
     pairs = {(blow.fault, blow.target) for blow in drawn[0] if blow is not None}
-    assert pairs == {*itertools.product(FAULTS, (ENGINE, "worker 0", "worker 1"))} - {("memory", ENGINE)}
+    everybody = {*itertools.product(FAULTS, (ENGINE, "worker 0", "worker 1"))}
+    assert pairs == everybody - {("memory", ENGINE)} | {(HOG, MACHINE)}
 
 
 def test_no_fault_is_drawn_for_nobody() -> None:
-    """As while an engine is started anew."""
+    """As while an engine is started anew: then a hog would be felt by nobody, either."""
     assert saboteur(kinds=("memory",))._draw({ENGINE: 1}) is None
+    assert saboteur(kinds=(HOG,))._draw({}) is None
 
 
 def test_a_fault_that_nobody_knows_is_refused() -> None:
     """With those that there are."""
-    with pytest.raises(UnknownName, match=r"no fault 'rain'\. Known: descriptors, kill, memory, stop"):
+    with pytest.raises(UnknownName, match=r"no fault 'rain'\. Known: descriptors, hog, kill, memory, stop"):
         saboteur(kinds=("rain",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,11 +67,13 @@ def test_a_failure_of_one_job_ends_all_and_replays_here() -> None:
     assert replay(philosophers, report.trace).failure == report.failure
 
 
-def test_a_bounded_search_is_the_work_of_one_process() -> None:
-    """And says so."""
-    report = explore(lost_update, strategy="delay-bounded", jobs=2)
-    assert report.verdict is Verdict.BOUNDED
-    assert report.reason.endswith("(in one job, because delay-bounded is one process's work)")
+@pytest.mark.parametrize(("scenario", "strategy"), [(many_orders, "delay-bounded"), (lost_update, "brute-force")])
+def test_two_jobs_search_what_one_searches(scenario: Callable[[ControlledRuntime], object], strategy: str) -> None:
+    """The same schedules, none of them counted twice; and they say the same."""
+    alone = explore(scenario, strategy=strategy)
+    both = explore(scenario, strategy=strategy, jobs=2)
+    assert (both.verdict, both.traces, both.outcomes) == (alone.verdict, alone.traces, alone.outcomes)
+    assert both.reason == f"{alone.reason} (in 2 jobs)"
 
 
 def test_jobs_go_on_where_they_were(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.workflows.limits import available_bytes, memory_limit_bytes
+from omni_ipc.workflows.limits import available_bytes, memory_limit_bytes, spare_bytes
 
 GIB = 1 << 30
 
@@ -36,6 +36,49 @@ def test_available_memory_is_read_in_bytes(tmp_path: Path) -> None:
     assert available_bytes(tmp_path) is None
     _write(tmp_path / "proc/meminfo", "MemTotal:       2048 kB\nMemAvailable:   1024 kB\n")
     assert available_bytes(tmp_path) == 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "spare"),
+    [
+        ("", {}, 8 * GIB),
+        ("0::/a", {"a/memory.max": "max", "a/memory.current": f"{3 * GIB}"}, 8 * GIB),
+        ("0::/a/b", {"a/memory.max": f"{4 * GIB}", "a/memory.current": f"{3 * GIB}"}, GIB),
+        (
+            "0::/a",
+            {
+                "a/memory.max": f"{4 * GIB}",
+                "a/memory.current": f"{3 * GIB}",
+                "a/memory.stat": f"anon 7\ninactive_file {GIB}",
+            },
+            2 * GIB,
+        ),
+        (
+            "4:memory:/a",
+            {
+                "memory/a/memory.limit_in_bytes": f"{4 * GIB}",
+                "memory/a/memory.usage_in_bytes": f"{4 * GIB}",
+                "memory/a/memory.stat": f"inactive_file 7\ntotal_inactive_file {GIB // 2}",
+            },
+            GIB // 2,
+        ),
+    ],
+    ids=["the machine", "no limit", "a group above", "files make room", "version 1, at its limit"],
+)
+def test_what_can_be_spared_is_what_machine_and_groups_leave(
+    groups: str, files: dict[str, str], spare: int, tmp_path: Path
+) -> None:
+    """The least of them; files that nobody looks at give way to whoever needs the memory."""
+    _write(tmp_path / "proc/self/cgroup", groups)
+    _write(tmp_path / "proc/meminfo", f"MemAvailable: {8 * GIB >> 10} kB\n")
+    for name, text in files.items():
+        _write(tmp_path / "sys/fs/cgroup" / name, text + "\n")
+    assert spare_bytes(tmp_path) == spare
+
+
+def test_where_nothing_is_told_nothing_is_known_to_spare(tmp_path: Path) -> None:
+    """Neither of the machine nor of any group."""
+    assert spare_bytes(tmp_path) is None
 
 
 def _write(path: Path, text: str) -> None:

@@ -58,7 +58,7 @@ def line(account: Account) -> str:
     parts = [counted(account.requests, "request"), f"{figure(recent_rate(account))}/s"]
     if account.samples:
         last = account.samples[-1]
-        parts += [f"{last.open:,} open", size(sum(last.resident.values()))]
+        parts += [f"{last.open:,} open", size(last.taken or sum(last.resident.values()))]
     parts += [counted(len(account.faults), "fault"), counted(len(account.findings), "finding")]
     return f"{_clock(account)}: {', '.join(parts)}"
 
@@ -79,12 +79,13 @@ class _Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._next_s = 0.0
-        self._findings = 0
+        self._told: set[str] = set()  # findings: they come in the order of their times, not in that of their coming
 
     def tell(self, account: Account) -> None:
-        for finding in account.findings[self._findings :]:
-            self._print(_sentence(finding))
-        self._findings = len(account.findings)
+        for sentence in map(_sentence, account.findings):
+            if sentence not in self._told:
+                self._told.add(sentence)
+                self._print(sentence)
         if account.seconds >= self._next_s:
             self._print(line(account))
             self._next_s = account.seconds + (_OFTEN_S if account.seconds < _EARLY_S else _SELDOM_S)

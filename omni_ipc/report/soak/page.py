@@ -84,6 +84,7 @@ def _finding(finding: Finding, defect: str | None) -> dict[str, Any]:
         "at": duration(finding.at_s),
         "kind": finding.kind,
         "message": finding.message,
+        "stood": finding.stood,
         "commands": commands(finding, defect),
         "recordings": finding.recordings,
     }

@@ -17,14 +17,21 @@ def sentences(account: Account) -> Iterator[str]:
         found = counted(len(account.findings), "finding")
         yield f"{found}; the first one, after {duration(first.at_s)}: {first.message}"
     if account.interrupted:
-        yield f"It ended after {duration(account.seconds)} of {duration(account.asked_s)}: {account.interrupted}."
+        yield f"It ended after {duration(account.seconds)} of {duration(account.asked_s)}: {ended(account.interrupted)}"
     yield from account.reasons
     yield _requests(account)
     yield f"{size(account.checked_bytes)} of outputs were checked by checksum."
+    if account.taken_bytes and account.memory_bytes:
+        yield f"The processes took {size(account.taken_bytes)} of memory at most, of {size(account.memory_bytes)}."
     if account.faults:
         yield _faults(account.faults)
     yield from map(validation, account.validations)
     yield from account.notes
+
+
+def ended(words: str) -> str:
+    """End words as a sentence, unless they are one."""
+    return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
 def validation(of: Validation) -> str:
@@ -61,6 +68,8 @@ def of_counts(counts: Mapping[str, int]) -> str:
 def _requests(account: Account) -> str:
     ended = sum(account.outcomes.values())
     told = f": {outcomes(account)}" if ended else ""
+    if not account.requests and not ended:
+        return "No request went in, so nothing was shown. Soak for longer: --minutes."
     if ended == account.requests:
         return f"{counted(ended, 'request')} went in, and as many outcomes came out, one each{told}."
     return f"{counted(account.requests, 'request')} went in, but {counted(ended, 'outcome')} came out{told}."

@@ -19,6 +19,7 @@ from omni_ipc.report.verdicts import sign, verdict_lines
 
 MOST_FINDINGS = 10
 _MOST_CHARACTERS = 400  # of one of them
+_MOST_STOOD = 12  # lines of where its processes stood
 
 
 def parts(account: Account) -> Iterator[RenderableType]:
@@ -73,6 +74,7 @@ def _latencies(account: Account) -> Iterator[tuple[str, ...]]:
 
 def _finding(finding: Finding, defect: str | None) -> Iterator[RenderableType]:
     yield f"{finding.kind}, after {duration(finding.at_s)}: {cut(finding.message, _MOST_CHARACTERS)}"
+    yield from (f"  {cut(line, _MOST_CHARACTERS)}" for line in finding.stood[:_MOST_STOOD])
     yield from (f"  {command}" for command in commands(finding, defect))
     if finding.recordings:
         yield f"  recorded in {finding.recordings}"

@@ -14,12 +14,17 @@ from omni_ipc.testbed.strategies.preemption_bounded import PreemptionBounded
 from omni_ipc.testbed.strategies.random_walk import RandomWalk
 from omni_ipc.testbed.strategies.sampler import Sampler
 from omni_ipc.testbed.strategies.sampling import Sampling
-from omni_ipc.testbed.strategies.shared_dpor import SharedDpor
+from omni_ipc.testbed.strategies.shared import (
+    SharedDelayBounded,
+    SharedDepthFirst,
+    SharedDpor,
+    SharedPreemptionBounded,
+)
 from omni_ipc.testbed.strategies.source_dpor import SourceDpor
 from omni_ipc.testbed.strategies.surw import SelectivelyUniformWalk
 from omni_ipc.testbed.strategies.uniform import UniformWalk
 
-__all__ = ["STRATEGIES", "Run", "SharedDpor", "Strategy", "can_be_shared", "share_of"]
+__all__ = ["STRATEGIES", "Run", "Strategy", "share_of"]
 
 STRATEGIES: Mapping[str, Callable[[int], Strategy]] = {
     "portfolio": Portfolio,
@@ -38,15 +43,6 @@ STRATEGIES: Mapping[str, Callable[[int], Strategy]] = {
 """Name -> what makes the strategy, given a seed."""
 
 
-def can_be_shared(name: str) -> bool:
-    """Tell whether several processes can share a strategy: what samples, by the numbers of its runs; the reduction, by
-    those of its subtrees; and the portfolio.
-
-    Where other systematic searches go next depends on all that they have seen.
-    """
-    return name == SourceDpor.name or isinstance(STRATEGIES[name](0), Sampler | Portfolio)
-
-
 def share_of(name: str, seed: int, job: int, jobs: int) -> Strategy:
     """Make one process's share of a strategy; of the portfolio, the first one searches, and the others sample."""
     strategy = STRATEGIES[name](seed)
@@ -54,8 +50,16 @@ def share_of(name: str, seed: int, job: int, jobs: int) -> Strategy:
         if job == 0:
             return Portfolio(seed, samples=False)
         strategy, job, jobs = Sampling(seed), job - 1, jobs - 1
-    if jobs > 1 and name == SourceDpor.name:
-        return SharedDpor(job, jobs)
     if isinstance(strategy, Sampler):
         strategy.shard(job, jobs)
-    return strategy
+        return strategy
+    return _SHARED[name](job, jobs) if jobs > 1 else strategy
+
+
+_SHARED: Mapping[str, Callable[[int, int], Strategy]] = {
+    "dpor": SharedDpor,
+    "preemption-bounded": lambda job, jobs: SharedPreemptionBounded(job, jobs, 2),
+    "delay-bounded": lambda job, jobs: SharedDelayBounded(job, jobs, 2),
+    "depth-first": lambda job, jobs: SharedDepthFirst(job, jobs, reduce=True),
+    "brute-force": lambda job, jobs: SharedDepthFirst(job, jobs, reduce=False),
+}

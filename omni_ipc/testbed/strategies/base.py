@@ -57,22 +57,31 @@ class Strategy:
         name: in reports.
         reduces: whether it leaves out what only swaps steps that do not conflict, as far as conflicts are known.
         distinct: whether no two of its whole runs order all conflicting steps in the same way.
+        is_share: whether other processes run the rest of what it would run.
         runs, whole: how many runs it has learned from, and how many of them were not cut short.
+        cut: whether a bound has kept anything from being run.
     """
 
     name = ""
     reduces = False
     distinct = False
+    is_share = False
     _kept: tuple[str, ...] = ()  # attributes of plain values that are its state beside the counts
 
     def __init__(self) -> None:
         self.runs = 0
         self.whole = 0
+        self.cut = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether a search has nothing left to run."""
+        return False
 
     @property
     def exhausted(self) -> bool:
         """Whether, when nothing is left to run, all has been run that can matter."""
-        return False
+        return self.ended and not self.cut
 
     @property
     def searched(self) -> int | None:
@@ -108,7 +117,11 @@ class Strategy:
 
     def summary(self) -> str:
         """Say what was run, for a report: "all 4 orders of conflicting steps", "20 runs of POS, seed 7"."""
-        return f"{self.runs:,} schedule{'s' if self.runs != 1 else ''} of {self.name}"
+        return self.claim(self.runs, self.whole, ended=self.ended, cut=self.cut)
+
+    def claim(self, runs: int, whole: int, *, ended: bool, cut: bool) -> str:
+        """Say the same of so many runs, that several processes have shared."""
+        return f"{runs:,} schedule{'s' if runs != 1 else ''} of {self.name}"
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs to go on, in plain values, between two runs."""

@@ -20,7 +20,7 @@ from omni_ipc.testbed.tasks import Task
 class DelayBounded(Strategy):
     """Explores all ways to spend at most so many delays."""
 
-    _kept = ("_todo", "_entered", "_order", "_cut")
+    _kept = ("_todo", "_entered", "_order", "cut")
 
     def __init__(self, delays: int) -> None:
         super().__init__()
@@ -30,11 +30,10 @@ class DelayBounded(Strategy):
         self._entered: list[int] = []
         self._order: list[int] | None = None
         self._spent = 0
-        self._cut = False  # whether more delays would lead to more schedules
 
     @property
-    def exhausted(self) -> bool:
-        return self._order is not None and not self._todo and not self._cut
+    def ended(self) -> bool:
+        return self._order is not None and not self._todo
 
     def next_prefix(self) -> Sequence[int] | None:
         if self._order is None:
@@ -56,7 +55,7 @@ class DelayBounded(Strategy):
             turn = enabled.index(chosen)
             others = enabled[turn + 1 :] + enabled[:turn]
             affordable = self._delays - self._spent
-            self._cut |= len(others) > affordable
+            self.cut |= len(others) > affordable
             todo = [(task.index, self._spent + delay) for delay, task in enumerate(others[:affordable], 1)][::-1]
         self._todo.append(todo)
         self._entered.append(1)
@@ -70,8 +69,8 @@ class DelayBounded(Strategy):
         nodes = zip(self._entered, self._todo, strict=True)
         return runs_left(self.runs, ((entered, entered + len(todo)) for entered, todo in nodes))
 
-    def summary(self) -> str:
+    def claim(self, runs: int, whole: int, *, ended: bool, cut: bool) -> str:
         delays = "1 delay" if self._delays == 1 else f"{self._delays} delays"
-        if self._todo:
-            return f"{self.runs:,} schedules of at most {delays}"
-        return f"all {self.runs:,} schedules" + (f" of at most {delays}" if self._cut else "")
+        if not ended:
+            return f"{whole:,} schedules of at most {delays}"
+        return f"all {whole:,} schedules" + (f" of at most {delays}" if cut else "")

@@ -44,7 +44,7 @@ class DepthFirst(Strategy):
         self._prefix: Sequence[int] = ()
 
     @property
-    def exhausted(self) -> bool:
+    def ended(self) -> bool:
         return self._last is not None and not self._todo
 
     def next_prefix(self) -> Sequence[int] | None:
@@ -90,10 +90,10 @@ class DepthFirst(Strategy):
         nodes = zip(self._entered, self._todo, strict=True)
         return runs_left(self.runs, ((entered, entered + len(todo)) for entered, todo in nodes))
 
-    def summary(self) -> str:
-        if not self.exhausted:
-            return super().summary()
-        return f"all {self.runs:,} schedules" if not self.reduces else orders(self.runs, self.whole)
+    def claim(self, runs: int, whole: int, *, ended: bool, cut: bool) -> str:
+        if not ended:
+            return super().claim(runs, whole, ended=ended, cut=cut)
+        return orders(runs, whole) if self.reduces else f"all {whole:,} schedules"
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)

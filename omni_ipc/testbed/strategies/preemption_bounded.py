@@ -18,18 +18,13 @@ class PreemptionBounded(SourceDpor):
     """Explores the orders of conflicting steps that so many preemptions can lead to."""
 
     distinct = False
-    _kept = (*SourceDpor._kept, "_cut", "_spent")
+    _kept = (*SourceDpor._kept, "cut", "_spent")
 
     def __init__(self, preemptions: int) -> None:
         super().__init__()
         self.name = f"preemption-bounded dpor ({preemptions})"
         self._preemptions = preemptions
         self._spent: list[int] = []  # preemptions before each step
-        self._cut = False  # whether the bound has kept anything from being run
-
-    @property
-    def exhausted(self) -> bool:
-        return super().exhausted and not self._cut
 
     def next_prefix(self) -> Sequence[int] | None:
         prefix = super().next_prefix()
@@ -43,13 +38,11 @@ class PreemptionBounded(SourceDpor):
         super()._take(run, step)
 
     def _let_go(self, run: Run, step: int, tasks: int) -> None:
+        affordable = self._affordable(run, step, tasks)
+        self._todo[step] |= affordable
+        self.cut |= affordable != tasks
         for bit in _bits(tasks):
-            costs = self._costs(run, step, bit)
-            if self._spent[step] + costs <= self._preemptions:
-                self._todo[step] |= bit
-            else:
-                self._cut = True
-            if costs:
+            if self._costs(run, step, bit):
                 self._let_go_before_turn(run, step, bit)
 
     def _let_go_before_turn(self, run: Run, step: int, bit: int) -> None:
@@ -57,21 +50,24 @@ class PreemptionBounded(SourceDpor):
         first = step
         while first and run.order[first - 1] == run.order[step]:
             first -= 1
-        able = self._enabled[first]
-        for other in _bits((bit if able & bit else able) & ~self._taken[first]):
-            if first < step and self._spent[first] + self._costs(run, first, other) <= self._preemptions:
-                self._todo[first] |= other
+        if first < step:
+            able = self._enabled[first]
+            self._todo[first] |= self._affordable(run, first, (bit if able & bit else able) & ~self._taken[first])
+
+    def _affordable(self, run: Run, step: int, tasks: int) -> int:
+        """Return those of the tasks that can be let go within the bound."""
+        left = self._preemptions - self._spent[step]
+        return sum(bit for bit in _bits(tasks) if self._costs(run, step, bit) <= left)
 
     def _costs(self, run: Run, step: int, task: int) -> bool:
         """Tell whether it is a preemption to let a task take a step."""
         last = 1 << run.order[step - 1] if step else 0
         return bool(self._enabled[step] & last and task != last)
 
-    def summary(self) -> str:
-        if self.exhausted:
-            return f"all orders of conflicting steps, in {self.runs:,} schedules"
-        every = "" if self._todo else "all "
-        return f"{every}{self.runs:,} schedules of at most {self._preemptions} preemptions"
+    def claim(self, runs: int, whole: int, *, ended: bool, cut: bool) -> str:
+        if ended and not cut:
+            return f"all orders of conflicting steps, in {whole:,} schedules"
+        return f"{'all ' if ended else ''}{whole:,} schedules of at most {self._preemptions} preemptions"
 
 
 def _bits(mask: int) -> Iterator[int]:

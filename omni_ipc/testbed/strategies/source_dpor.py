@@ -58,7 +58,7 @@ class SourceDpor(Strategy):
         self._next = -1  # who is to take the step behind them
 
     @property
-    def exhausted(self) -> bool:
+    def ended(self) -> bool:
         return self._last is not None and not self._todo
 
     def next_prefix(self) -> Sequence[int] | None:
@@ -133,8 +133,8 @@ class SourceDpor(Strategy):
         nodes = zip(self._taken, self._todo, strict=True)
         return runs_left(self.runs, ((taken.bit_count(), (taken | todo).bit_count()) for taken, todo in nodes))
 
-    def summary(self) -> str:
-        return orders(self.runs, self.whole) if self.exhausted else super().summary()
+    def claim(self, runs: int, whole: int, *, ended: bool, cut: bool) -> str:
+        return orders(runs, whole) if ended else super().claim(runs, whole, ended=ended, cut=cut)
 
     def state(self) -> dict[str, Any]:
         return super().state() | {"order": self._order.state()}

@@ -92,14 +92,16 @@ def test_a_terminal_is_drawn_anew_and_left_clean(monkeypatch: pytest.MonkeyPatch
 
 
 def test_elsewhere_a_line_comes_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    """More often at first; a finding at once, and once."""
+    """More often at first; a finding at once, and once, also if one of before comes after it."""
+    before = msgspec.structs.replace(LOST, at_s=7.0, message="A step is not allowed.")
     with watching() as watch:
         for second in range(600):
-            found = (LOST,) if second >= 333 else ()
+            found = (before,) * (second >= 444) + (LOST,) * (second >= 333)
             watch(account(seconds=float(second), findings=found))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "0 s of 1 min: 100 requests, 1.67/s, 3 open, 100 MiB, 1 fault, 0 findings"
     assert lines.count("outcome, after 40 s: Request r17 has no outcome.") == 1
+    assert lines.count("outcome, after 7 s: A step is not allowed.") == 1
     assert 15 <= len(lines) <= 25
 
 

@@ -77,11 +77,14 @@ def test_a_page_of_shards_has_each_of_them() -> None:
 
 
 def test_a_finding_is_told_with_the_command_that_shows_it() -> None:
-    """A trace is replayed, and looked at; recordings are named."""
-    finding = msgspec.structs.replace(LOST, trace="my soak/lost.trace.json", recordings="my soak/recordings")
+    """A trace is replayed, and looked at; recordings are named, and where processes stood."""
+    finding = msgspec.structs.replace(
+        LOST, trace="my soak/lost.trace.json", recordings="my soak/recordings", stood=("worker 0: port.py:139 _await",)
+    )
     text = page(account(findings=(finding,)))
     assert "omni-ipc replay &#39;my soak/lost.trace.json&#39;" in text
     assert "my soak/recordings" in text
+    assert "worker 0: port.py:139 _await" in text
     assert '<span class="badge ">violated</span>' in text
     spoiled = page(account(findings=(LOST,), defect="late_split_map"))
     assert "omni-ipc replay found/lost.trace.json --defect late_split_map<" in spoiled

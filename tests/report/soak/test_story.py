@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from omni_ipc.accounts import Account, Survived
+from omni_ipc.records import Verdict
 from omni_ipc.report.soak.faults import MOST_LISTED, by_kind, listed
 from omni_ipc.report.soak.story import rate, sentences
 from tests.support.accounts import LOST, PLAIN, account
@@ -41,10 +42,24 @@ def test_the_worst_is_told_first() -> None:
     assert told[-1] == "no Java"
 
 
+def test_memory_is_told_where_it_is_known_what_there_was_to_be() -> None:
+    """What was taken beside what might be; accounts of before say nothing of it."""
+    told = story(account(memory_bytes=2 << 30, taken_bytes=300 << 20))
+    assert told[2] == "The processes took 300 MiB of memory at most, of 2 GiB."
+    assert len(told) == len(story(PLAIN)) + 1
+
+
 def test_a_request_without_an_outcome_is_seen() -> None:
     """In and out are never said to be equal if they are not."""
     assert story(account(requests=101))[0].startswith("101 requests went in, but 100 outcomes came out: 90 result")
-    assert story(account(requests=0, outcomes={}))[0].startswith("0 requests went in, and as many")
+    assert story(account(requests=0, outcomes={}))[0].startswith("No request went in, so nothing was shown. Soak for")
+    assert account(requests=101).verdict is account(requests=99).verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("end", ["Choose another folder.", "Did you mean 'cpu'?"])
+def test_a_reason_that_is_a_sentence_is_ended_once(end: str) -> None:
+    """No full stop is put behind one."""
+    assert story(account(interrupted=f"It cannot be. {end}"))[0].endswith(f": It cannot be. {end}")
 
 
 def test_outcomes_that_never_came_are_not_told() -> None:

@@ -1,9 +1,12 @@
-"""Each run of these tests on real processes is recorded, and all recordings are held against the models at the end."""
+"""Real processes of tests, recorded while their tests run, and held against the models when all tests are over."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -16,32 +19,28 @@ from omni_ipc.workflows.validating import ValidatedSession, validate_recordings
 
 SPECS = ("SplitMap", "FutureOrphan")
 SEARCH_S = 400  # at the end of all tests, on a busy machine; a quiet one takes ten seconds
-HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give whichever test comes last the time that the search takes."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.timeout(SEARCH_S))
+class Recordings:
+    """What the processes of some tests wrote down, a folder for each test process of pytest."""
 
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="recordings-"))
 
-@pytest.fixture(scope="session", autouse=True)
-def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Record the processes that the tests start; fails whichever comes last if what one of them did is rejected."""
-    folder = tmp_path_factory.mktemp("recordings")
-    with children_recorded(folder):
-        yield folder
-    rejected = [f"{spec}: {told}" for spec in SPECS for told in _rejected(folder, spec)]
-    if rejected:
-        pytest.fail("What real processes did is no behaviour of the models:\n" + "\n".join(rejected), pytrace=False)
+    def children(self) -> AbstractContextManager[None]:
+        """Record whatever process is started, until this is left."""
+        return children_recorded(self._folder)
 
+    def itself(self, test: str) -> AbstractContextManager[None]:
+        """Record what this process does for a test, in a folder of the test's name."""
+        return recorded(self._folder / re.sub(r"\W+", "_", test))
 
-@pytest.fixture(autouse=True)
-def _recorded(recordings: Path, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Record what the test does itself, in a folder of its name."""
-    with recorded(recordings / re.sub(r"\W+", "_", request.node.name)):
-        yield
+    def validate(self) -> None:
+        """Fail whichever test comes last if what one of the processes did is rejected; the recordings are kept then."""
+        if rejected := [f"{spec}: {told}" for spec in SPECS for told in _rejected(self._folder, spec)]:
+            told = "\n".join(rejected)
+            pytest.fail(f"What was done by real processes ({self._folder}) no model does:\n{told}", pytrace=False)
+        shutil.rmtree(self._folder)
 
 
 def _rejected(folder: Path, spec: str) -> Iterator[str]:

@@ -1,0 +1,87 @@
+"""A worker of a soak has so much memory: what is on its way takes it, whether anybody wants it any more or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from omni_ipc.seam.native import NativeRuntime
+from omni_ipc.serving.requests import Request
+from omni_ipc.stress.memory import HostMemory
+from omni_ipc.stress.outputs import Kind
+from omni_ipc.stress.pipeline import Varied
+
+KIB = 1 << 10
+
+
+class Clock(NativeRuntime):
+    """Time that passes only where somebody sleeps; something may happen then."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.meanwhile: Callable[[], object] = int
+
+    def now(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+        if seconds:
+            self.meanwhile()
+
+
+def request(nbytes: int, kind: Kind = Kind.PLAIN) -> Request:
+    options = {"kind": kind.value, "nbytes": nbytes, "salt": 1, "forward_s": 0.0, "late_s": 0.0, "trouble": ""}
+    return Request("r", options=options)
+
+
+def test_a_forward_waits_until_what_was_made_before_has_left() -> None:
+    """And no longer: it goes on as soon as there is room."""
+    clock = Clock()
+    model = Varied(rt=clock, most_bytes=100 * KIB)
+    kept: list[Any] = model.forward([request(80 * KIB)])
+    clock.meanwhile = kept.clear
+    (made,) = model.forward([request(40 * KIB, Kind.ROW)])
+    assert made["value"]["image"].nbytes == 40 * KIB
+    assert 0 < clock.now_s < 1
+    clock.meanwhile = lambda: pytest.fail("there was room")
+    model.forward([request(30 * KIB), request(30 * KIB)])
+
+
+def test_what_is_larger_than_all_memory_goes_alone() -> None:
+    """It needs what the others have left, and nothing more."""
+    clock = Clock()
+    (made,) = Varied(rt=clock, most_bytes=KIB).forward([request(8 * KIB)])
+    assert made["value"]["image"].nbytes == 8 * KIB
+    assert clock.now_s == 0
+
+
+def test_what_never_leaves_is_told_as_a_device_without_memory_tells_it() -> None:
+    """In bytes, after a minute; nothing was made then."""
+    model = Varied(rt=Clock(), most_bytes=100 * KIB)
+    kept = model.forward([request(80 * KIB)])
+    with pytest.raises(MemoryError, match=r"a batch of 40,960 bytes has no room: 81,920 of 102,400 bytes are still"):
+        model.forward([request(40 * KIB)])
+    assert kept[0]["value"]["image"].nbytes == 80 * KIB
+
+
+def test_without_a_bound_nobody_waits() -> None:
+    """As the model is used outside of soaks."""
+    model = Varied(rt=Clock())
+    assert len([model.forward([request(80 * KIB)]) for _ in range(4)]) == 4
+
+
+def test_memory_is_held_for_as_long_as_anything_looks_at_it() -> None:
+    """A row is a view of what its whole batch lies in."""
+    memory = HostMemory()
+    leaf = Varied(rt=NativeRuntime()).forward([request(4 * KIB)])[0]["value"]["image"]
+    assert memory.held_bytes() == 0, "that was another one's"
+    made = memory._new(8 * KIB)
+    row: np.ndarray[Any, Any] | None = made[: leaf.nbytes]
+    del made
+    assert memory.held_bytes() == 8 * KIB
+    del row
+    assert memory.held_bytes() == 0

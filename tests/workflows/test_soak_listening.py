@@ -1,0 +1,135 @@
+"""What is said of a soak's process is judged by whether a fault explains it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from omni_ipc.serving.results import Outcome
+from omni_ipc.stress.messages import Began, Ended, Failed, Found, Told
+from omni_ipc.stress.perturbed import RECORDINGS
+from omni_ipc.stress.process import ServedProcess
+from omni_ipc.stress.runtimes import folder_of
+from omni_ipc.workflows.soak_listening import Listener
+from tests.workflows.soaks import Kept, kept
+
+BEGAN = Began(4, (), 10.0, False, "round 4")
+
+
+class Process:
+    """One that has ended, well or not."""
+
+    def __init__(self, *, well: bool) -> None:
+        self.ended_well = well
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def soak(tmp_path: Path) -> Iterator[Kept]:
+    with kept(tmp_path) as soak:
+        yield soak
+
+
+def listening(soak: Kept, told: list[str] | None = None) -> Listener:
+    return Listener(soak.config, soak.keeper, [].append if told is None else told.append)
+
+
+def part(listener: Listener, *, well: bool) -> Process:
+    process = Process(well=well)
+    listener.part(cast("ServedProcess", process), "was killed by SIGSEGV")
+    return process
+
+
+def told(sentence: str = "PeerDied: gone") -> Told:
+    return Told(time.monotonic(), Outcome.ERROR, sentence)
+
+
+def test_what_nobody_had_to_expect_is_found_unless_a_fault_explains_it(soak: Kept, tmp_path: Path) -> None:
+    """The saboteur hears of it in any case."""
+    heard: list[str] = []
+    listener = listening(soak, heard)
+    listener.take(BEGAN)
+    listener.take(told())
+    assert soak.findings() == [("outcome", "Somebody was told, and there was no fault: PeerDied: gone")]
+    with kept(tmp_path, blows=(time.monotonic(),)) as harmed:
+        listener = listening(harmed, heard)
+        listener.take(told())
+        assert harmed.findings() == []
+    assert heard == ["PeerDied: gone"] * 2
+
+
+def test_a_lost_device_ends_the_soak(tmp_path: Path) -> None:
+    """It is no finding; on the host there is none to lose."""
+    for device, lost in (("cuda:0", "the device is lost: RuntimeError: CUDA driver error: gone"), ("cpu", "")):
+        with kept(tmp_path, device=device) as soak:
+            listening(soak).take(told("RuntimeError: CUDA driver error: gone"))
+            assert (soak.book.interrupted, len(soak.findings())) == (lost, not lost)
+
+
+def test_engines_that_do_not_start_are_found_and_after_some_in_a_row_it_ends(soak: Kept) -> None:
+    """Those before one that does are findings; so are the last ones, unless they ended the soak."""
+    listener = listening(soak)
+    failed = Failed(time.monotonic(), 5, "EnvironmentMissing: no memory")
+    listener.take(failed)
+    listener.take(BEGAN)
+    sentence = "An engine did not start, and there was no fault: EnvironmentMissing: no memory"
+    assert soak.findings() == [("health", sentence)]
+    for _ in range(3):
+        listener.take(failed)
+    assert soak.book.interrupted == ""
+    listener.take(failed)
+    assert soak.book.interrupted == "no engine starts any more: EnvironmentMissing: no memory"
+    listener.conclude()
+    assert len(soak.findings()) == 1
+
+
+def test_what_is_found_and_what_processes_take_is_passed_on(soak: Kept) -> None:
+    """With the time at which it was found; a process that grows is told when it ends."""
+    listener = listening(soak)
+    listener.take(BEGAN)
+    listener.take(Found(soak.book.began_s - 2.5, "bytes", "A byte is wrong."))
+    (finding,) = soak.book.account().findings
+    assert (finding.kind, finding.message, finding.at_s) == ("bytes", "A byte is wrong.", pytest.approx(-2.5))
+    for number in range(12):
+        listener.take(Ended(number, {"worker 0": number << 26}))
+    part(listener, well=True)
+    assert [kind for kind, _ in soak.findings()] == ["bytes", "leftover"]
+
+
+def test_a_process_that_ends_by_itself_is_found_unless_a_fault_explains_it(soak: Kept, tmp_path: Path) -> None:
+    """Who dies of nothing is found at the end at the latest; its workers may not outlive it."""
+    listener = listening(soak)
+    assert part(listener, well=True).closed
+    part(listener, well=False)
+    listener.conclude()
+    sentence = f"The process of engine and clients was killed by SIGSEGV. See {soak.keeper.log}."
+    assert soak.findings() == [("health", sentence)]
+    with kept(tmp_path, blows=(time.monotonic(),)) as harmed:
+        listener = listening(harmed)
+        part(listener, well=False)
+        listener.conclude()
+        assert harmed.findings() == []
+
+
+def test_a_worker_that_outlives_its_engine_is_found(soak: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its id, others that have ended are not named; and what was recorded until then is kept."""
+    monkeypatch.setattr("omni_ipc.workflows.soak_listening.is_worker", lambda pid: pid == 12)
+    waited: list[Any] = []
+
+    def at_once(of: Any) -> str:
+        waited.append(of())
+        return str(waited[0])
+
+    monkeypatch.setattr("omni_ipc.workflows.soak_listening.await_none", at_once)
+    soak.begin(4, 11, 12)
+    (folder_of(soak.config, 4) / RECORDINGS).mkdir(parents=True)
+    part(listening(soak), well=True)
+    assert Path(soak.keeper.evidence.place(4) or "").is_dir()
+    assert soak.findings() == [("leftover", "The worker processes 12 outlived the process of their engine.")]
