@@ -5,11 +5,27 @@ Times are in seconds, sizes in bytes. The account is kept while the soak runs, s
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from typing import Annotated
 
 import msgspec
 
+from omni_ipc.histograms import Histogram
 from omni_ipc.records import Verdict
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+"""Of what can be counted; of bytes, too."""
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e10)]
+"""Some centuries at most: a file that tells more is no account."""
+
+STEPWISE = "step by step"
+"""The kind of requests that are computed so, whatever their size."""
+
+KINDS = ("to 64 KiB", "to 1 MiB", "to 16 MiB", "to 256 MiB", "above 256 MiB", STEPWISE)
+"""Of requests, in the order in which they are told: but for the last one, by the size of their outputs."""
+
+FINDINGS = ("outcome", "bytes", "leftover", "health", "spec", "error")
+"""Kinds of findings."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,29 +40,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str
     system: str
-    cores: int
-    memory_bytes: int
+    cores: Count
+    memory_bytes: Count
     device: str
     devices: tuple[str, ...]
     driver: str
     versions: dict[str, str]
-
-
-class Histogram(msgspec.Struct, frozen=True):
-    """Times in bins of powers of two.
-
-    Args:
-        counts: n-th bin: from 2**(n-1) to 2**n microseconds; the first one: below one microsecond.
-        total_s: of all together.
-    """
-
-    counts: tuple[int, ...] = ()
-    total_s: float = 0.0
-
-    def __add__(self, other: Histogram) -> Histogram:
-        """Count both together."""
-        counts = tuple(map(sum, zip_longest(self.counts, other.counts, fillvalue=0)))
-        return Histogram(counts, self.total_s + other.total_s)
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,14 +62,14 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         taken: bytes that all of them have together, with shared memory counted once.
     """
 
-    at_s: float
-    ended: int
-    open: int
-    resident: dict[str, int]
-    descriptors: dict[str, int]
-    slots: int
-    shared: int
-    taken: int = 0
+    at_s: Seconds
+    ended: Count
+    open: Count
+    resident: dict[str, Count]
+    descriptors: dict[str, Count]
+    slots: Count
+    shared: Count
+    taken: Count = 0
 
 
 class Survived(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,25 +82,25 @@ class Survived(msgspec.Struct, frozen=True, kw_only=True):
         recovered_s: from the fault until the next result; None if there was none.
     """
 
-    at_s: float
+    at_s: Seconds
     fault: str
     target: str
     told: tuple[str, ...]
-    recovered_s: float | None
+    recovered_s: Seconds | None
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Something that must not be.
 
     Args:
-        kind: "outcome", "bytes", "leftover", "health", "spec", "error".
+        kind: one of FINDINGS.
         message: what it is, in a sentence.
         trace: the file of a trace that shows it under control, if it could be cut down to one.
         recordings: the folder of what the processes took down before it.
         stood: where the threads of the processes were, a line each, if they did not get on.
     """
 
-    at_s: float
+    at_s: Seconds
     kind: str
     message: str
     trace: str | None = None
@@ -113,17 +112,17 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
     """Recordings that were held against the spec while the soak ran."""
 
     spec: str
-    accepted: int
-    rejected: int
-    inconclusive: int
-    steps: int
+    accepted: Count
+    rejected: Count
+    inconclusive: Count
+    steps: Count
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
     """One soak.
 
     Args:
-        seconds: that it ran; ``asked_s``: that it was to run.
+        seconds: from its start to the end of its last process; ``asked_s``: that it was to run.
         interrupted: why it ended before that; empty if it did not.
         requests: that went in.
         outcomes: how they ended; where the sum is not ``requests``, the soak did not end well.
@@ -133,19 +132,22 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         reasons: why it is no clean "holds": one sentence each.
         notes: what else there is to tell, and changes no verdict.
         defect: the field defect that was put back; the commands that replay its traces have to name it.
+        due_errors: of the requests that ended with an error, those that were to: as they asked for one, or as the
+            pipeline slept.
+        doing: what the soak still does behind its time; empty while it soaks, and at the end.
         memory_bytes: that the processes were to take at most; ``taken_bytes``: that they took at most; 0: not known.
     """
 
     started: str
     seed: int
-    asked_s: float
-    seconds: float
+    asked_s: Seconds
+    seconds: Seconds
     interrupted: str
-    workers: int
+    workers: Count
     machine: Machine
-    requests: int
-    outcomes: dict[str, int]
-    checked_bytes: int
+    requests: Count
+    outcomes: dict[str, Count]
+    checked_bytes: Count
     latencies: dict[str, Histogram]
     regions: dict[str, Histogram]
     samples: tuple[Sample, ...]
@@ -155,8 +157,10 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     defect: str | None = None
-    memory_bytes: int = 0
-    taken_bytes: int = 0
+    due_errors: int = 0
+    doing: str = ""
+    memory_bytes: Count = 0
+    taken_bytes: Count = 0
 
     @property
     def verdict(self) -> Verdict:

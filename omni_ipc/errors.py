@@ -82,7 +82,7 @@ class PeerDied(PeerError):
         kept = "what it had published before was delivered"
         if first_unread is not None:
             after, kept = f" before it took record {first_unread}", "that record and those behind it are lost"
-        super().__init__(f"{peer} died{after}: {how}. Look at its log; {kept}.")
+        super().__init__(f"{peer} died{after}: {how}. Look at what it printed; {kept}.")
 
 
 class PeerClosed(PeerError):

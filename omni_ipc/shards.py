@@ -12,8 +12,9 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from omni_ipc.accounts import Account, Finding, Machine, Sample, Survived, Validation
+from omni_ipc.accounts import KINDS, Account, Finding, Machine, Sample, Survived, Validation
 from omni_ipc.errors import UsageError
+from omni_ipc.histograms import Histogram
 from omni_ipc.inputs import read_file
 from omni_ipc.records import write_atomically
 
@@ -59,7 +60,9 @@ def merge(shards: Mapping[str, Account]) -> Account:
         requests=sum(account.requests for account in placed),
         outcomes=_joined((account.outcomes for account in placed), operator.add),
         checked_bytes=sum(account.checked_bytes for account in placed),
-        latencies=_joined((account.latencies for account in placed), operator.add),
+        latencies=_joined(
+            ({kind: Histogram() for kind in _kinds(placed)}, *(each.latencies for each in placed)), operator.add
+        ),
         regions=_joined((account.regions for account in placed), operator.add),
         samples=_samples([account.samples for account in placed]),
         faults=_in_order(fault for account in placed for fault in account.faults),
@@ -68,6 +71,7 @@ def merge(shards: Mapping[str, Account]) -> Account:
         reasons=tuple(reason for account in placed for reason in account.reasons),
         notes=tuple(dict.fromkeys(note for account in placed for note in account.notes)),
         defect=first.defect,
+        due_errors=sum(account.due_errors for account in placed),
         memory_bytes=sum(account.memory_bytes for account in placed),
         taken_bytes=sum(account.taken_bytes for account in placed),
     )
@@ -89,12 +93,13 @@ def read(path: Path) -> Account:
     if isinstance(document, dict) and "command" in document:
         document = document.get("result")
     try:
-        account = msgspec.convert(document, Account)
+        account = msgspec.convert(document, Account, str_keys=True)
         if _began(account).tzinfo is None:
             raise ValueError(f"it has begun at '{account.started}', in no time zone")
     except ValueError as error:  # msgspec's, too
         raise UsageError(
-            f"'{path}' is no account of a soak: {error}. Give what 'omni-ipc stress soak --json FILE' wrote."
+            f"'{path}' is no account of a soak, or one of another version of omni_ipc: {error}. "
+            "Give what 'omni-ipc stress soak --json FILE' wrote; with the version that it was written with."
         ) from None
     return account
 
@@ -164,6 +169,12 @@ def _placed(name: str, account: Account, later_s: float) -> Account:
         ),
         reasons=tuple(map(own, account.reasons)),
     )
+
+
+def _kinds(accounts: Iterable[Account]) -> list[str]:
+    """Give the kinds of requests of all, in the order in which they are told."""
+    there = dict.fromkeys(kind for account in accounts for kind in account.latencies)
+    return [*(kind for kind in KINDS if kind in there), *(kind for kind in there if kind not in KINDS)]
 
 
 def _joined(tables: Iterable[Mapping[str, T]], add: Callable[[T, T], T]) -> dict[str, T]:

@@ -7,9 +7,9 @@ version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || {
     exit 2
 }
 venv=.venv-core-$version
-[ -e "$venv/.ready" ] && [ "$venv/.ready" -nt pyproject.toml ] || {
+if [ -z "$(find "$venv/.ready" -newer pyproject.toml 2>/dev/null)" ]; then
     "$python" -m venv "$venv"
     "$venv/bin/pip" install --quiet --disable-pip-version-check -c scripts/constraints.txt --editable '.[test]'
     touch "$venv/.ready"
-}
+fi
 sh scripts/pytest.sh "$venv/bin/python"

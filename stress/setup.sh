@@ -4,33 +4,33 @@
 # With a folder of wheels (sh stress/wheels.sh DIR) no index is asked.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=stress/lib.sh
+. "$here/lib.sh"
+trap - TERM INT HUP # it ends at once
 python=${1:-python3} venv=${2:-.venv-node} wheels=${3:-$here/wheels}
-fail() {
-    echo "omni_ipc: $1" >&2
-    exit 2
-}
+command -v "$python" >/dev/null || fail "there is no '$python'. Name a Python: sh stress/setup.sh /usr/bin/python3.12"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     fail "'$python' is no Python 3.11 or newer. Name one: sh stress/setup.sh /usr/bin/python3.12"
 "$python" -c 'import torch' 2>/dev/null ||
     fail "'$python' has no torch, or one that cannot be imported. Install it, or name the Python that has it."
 if [ -d "$wheels" ]; then
-    from="--no-index --find-links $wheels" what=omni-ipc
+    "$python" "$here/same_wheel.py" "$wheels" "$here/.." || exit 2
+    set -- --no-index --find-links "$wheels" omni-ipc
 else
     [ $# -lt 3 ] || fail "there is no folder '$wheels'. Make it where an index can be reached: sh stress/wheels.sh DIR"
-    from='' what="--editable $here/.."
+    set -- --editable "$here/.."
 fi
-"$python" -m venv --clear --without-pip "$venv"
-"$venv/bin/python" - $("$python" -c 'import sys; print(*(p for p in sys.path if p.endswith("-packages")))') <<'END'
+"$python" -m venv --clear --without-pip "$venv" ||
+    fail "no virtual environment can be made in '$venv': Python says why above. Free space, or set TMPDIR."
+packages=$("$python" -c 'import sys; print(*(p for p in sys.path if p.endswith("-packages")), sep="\n")')
+"$venv/bin/python" - "$packages" <<'END' || fail "'$venv' cannot be written to: Python says why above. Free space."
 import pathlib, sys, sysconfig
-lines = (f"import site; site.addsitedir({folder!r})\n" for folder in sys.argv[1:])
+lines = (f"import site; site.addsitedir({folder!r})\n" for folder in sys.argv[1].splitlines())
 pathlib.Path(sysconfig.get_path("purelib"), "node.pth").write_text("".join(lines))
 END
-pip() {
-    # shellcheck disable=SC2086 # these are several words
-    "$python" -m pip --python "$venv/bin/python" --quiet --disable-pip-version-check install $from "$@" ||
-        fail "pip cannot install what is missing; it says why above. Gather it elsewhere: sh stress/wheels.sh DIR"
+install() {
+    "$python" -m pip --python "$venv/bin/python" --quiet --disable-pip-version-check install "$@" ||
+        fail "pip cannot install what is missing: it says why above. Gather it elsewhere: sh stress/wheels.sh DIR"
 }
-# shellcheck disable=SC2086
-pip --no-deps --ignore-installed $what # this one, whatever the node has
-# shellcheck disable=SC2086
-pip $what hypothesis prometheus-client pytest pytest-timeout
+install --no-deps --ignore-installed "$@" # this one, whatever the node has
+install "$@" hypothesis prometheus-client pytest pytest-timeout

@@ -6,12 +6,13 @@ folder=${1:?Say where to: sh stress/wheels.sh DIR [3.12 ...]}
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 python=${PYTHON:-python3}
-quiet="--quiet --disable-pip-version-check"
+pip() { "$python" -m pip "$@" --quiet --disable-pip-version-check; }
 [ $# -gt 0 ] || set -- "$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
 mkdir -p "$folder"
-"$python" -m pip wheel $quiet --no-deps --wheel-dir "$folder" "$root"
+rm -f "$folder"/omni_ipc-*.whl # of another checkout, or of before
+pip wheel --no-deps --wheel-dir "$folder" "$root"
 for version in "$@"; do
-    "$python" -m pip download $quiet --dest "$folder" -c "$root/scripts/constraints.txt" --only-binary :all: \
+    pip download --dest "$folder" -c "$root/scripts/constraints.txt" --only-binary :all: \
         --python-version "$version" --platform "manylinux_2_28_$(uname -m)" --platform "manylinux2014_$(uname -m)" \
         "$folder"/omni_ipc-*.whl hypothesis prometheus-client pytest pytest-timeout
 done

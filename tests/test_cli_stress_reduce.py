@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from omni_ipc.conformance.manifest import find_folder
-from tests.support.lanes import ROOT
+from tests.support.in_process import Omni
 
 BAD = find_folder() / "trace" / "bad"
 DEFECT = "late_split_map"
 
 
-def omni_ipc(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    command = [sys.executable, "-m", "omni_ipc", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
-def test_recordings_of_a_defect_become_a_trace_that_replays(tmp_path: Path) -> None:
+def test_recordings_of_a_defect_become_a_trace_that_replays(
+    omni: Omni, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the order that was followed, and the command that replays it; exit code 1, as something was found."""
+    monkeypatch.setenv("COLUMNS", "200")
     written = tmp_path / "reduced.json"
-    reduced = omni_ipc(
+    reduced = omni(
         "stress", "reduce", str(BAD / DEFECT), "--defect", DEFECT, "--save", str(tmp_path), "--json", str(written)
     )
-    assert (reduced.returncode, reduced.stderr) == (1, "")
+    assert (reduced.code, reduced.err) == (1, "")
     result = json.loads(written.read_text())["result"]
     assert (result["verdict"], result["along"], result["scenario"]) == ("violated", True, "split_map")
-    assert " → ".join(result["suspects"][0]["order"]) in reduced.stdout
-    (command,) = (line for line in reduced.stdout.splitlines() if line.startswith("Replay it: omni-ipc "))
-    replayed = omni_ipc(*command.removeprefix("Replay it: omni-ipc ").split())
-    assert replayed.returncode == 1
-    assert "did not come within" in replayed.stdout
+    assert " → ".join(result["suspects"][0]["order"]) in reduced.out
+    (command,) = (line for line in reduced.out.splitlines() if line.startswith("Replay it: omni-ipc "))
+    replayed = omni(*command.removeprefix("Replay it: omni-ipc ").split())
+    assert replayed.code == 1
+    assert "did not come within" in replayed.out
 
 
 @pytest.mark.parametrize(
@@ -49,9 +42,9 @@ def test_recordings_of_a_defect_become_a_trace_that_replays(tmp_path: Path) -> N
         ([str(BAD / DEFECT), "--seconds", "0.2"], 3, "fails in none of"),
     ],
 )
-def test_what_cannot_be_reduced_is_told(arguments: list[str], code: int, said: str, tmp_path: Path) -> None:
+def test_what_cannot_be_reduced_is_told(arguments: list[str], code: int, said: str, omni: Omni, tmp_path: Path) -> None:
     """Bad input ends with 2; what was looked for and not found is inconclusive, and leaves no trace."""
-    ended = omni_ipc("stress", "reduce", *arguments, "--save", str(tmp_path / "found"))
-    assert ended.returncode == code
-    assert said in ended.stdout + ended.stderr
+    ended = omni("stress", "reduce", *arguments, "--save", str(tmp_path / "found"))
+    assert ended.code == code
+    assert said in " ".join((ended.out + ended.err).split())
     assert not (tmp_path / "found").exists()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from omni_ipc.accounts import Account
 from omni_ipc.errors import UsageError
+from omni_ipc.histograms import Histogram
 from tests.support.accounts import LOST, PLAIN, account
 from tests.support.in_process import Omni
 
@@ -20,6 +22,18 @@ def report(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> Omni:
     """Run the command on a terminal that is wide enough for its longest line."""
     monkeypatch.setenv("COLUMNS", "200")
     return functools.partial(omni, "stress", "report")
+
+
+NONSENSE: dict[str, dict[str, Any]] = {
+    "requests": {"requests": -3},
+    "outcomes": {"outcomes": {"result": -1}},
+    "seconds": {"seconds": -5.0},
+    "forever": {"seconds": 1e308},
+    "checked": {"checked_bytes": -7},
+    "recovered": {"faults": (msgspec.structs.replace(PLAIN.faults[0], recovered_s=-1.0),)},
+    "bins": {"latencies": {"to 64 KiB": Histogram({2000: 1})}},
+}
+"""What no soak comes to."""
 
 
 def keep(given: Account, file: str) -> None:
@@ -78,7 +92,12 @@ def test_many_findings_are_not_told_one_by_one(report: Omni) -> None:
         (["nothing"], "Cannot read the account 'nothing'"),
         (["empty"], "Cannot read the account 'empty/account.json'"),
         (["odd.json"], "'odd.json' is no account of a soak"),
-        (["zoneless.json", "soak"], "'zoneless.json' is no account of a soak: it has begun at '2026-01-01T12:00:00'"),
+        *(([f"{name}.json"], f"'{name}.json' is no account of a soak") for name in NONSENSE),
+        (
+            ["zoneless.json", "soak"],
+            "it has begun at '2026-01-01T12:00:00', in no time zone",
+        ),
+        (["old.json"], "or one of another version of omni_ipc: Expected `object`, got `array`"),
         (["soak", "--html", "missing/soak.html"], "there is no folder 'missing'"),
         (["soak", "--html", "empty"], "Cannot write 'empty'"),
     ],
@@ -88,7 +107,12 @@ def test_what_is_in_the_way_is_told_in_a_sentence(report: Omni, words: list[str]
     keep(PLAIN, "soak/account.json")
     Path("empty").mkdir()
     Path("odd.json").write_text("[]")
+    for name, wrong in NONSENSE.items():
+        keep(account(**wrong), f"{name}.json")
     keep(account(started="2026-01-01T12:00:00"), "zoneless.json")
+    kept = msgspec.to_builtins(PLAIN)
+    kept["latencies"]["small"]["counts"] = [0, 60, 30]  # as it was while bins were powers of two
+    Path("old.json").write_bytes(msgspec.json.encode(kept))
     code, out, err = report(*words)
     assert (code, out) == (2, "")
     assert said in err

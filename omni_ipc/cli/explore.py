@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from omni_ipc.cli.ending import working
-from omni_ipc.cli.options import Defect, Json, Junit, On, named, replay_command
+from omni_ipc.cli.options import Defect, Json, Junit, On, Seed, named, replay_command
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Report, Trace
 from omni_ipc.report.junit import Case, write_junit
@@ -39,7 +39,7 @@ def explore(
     ] = "portfolio",
     runs: Annotated[int | None, typer.Option(help="Schedules to run at most.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Time to spend at most.")] = None,
-    seed: Annotated[int, typer.Option(help="Of what is left to chance.")] = 0,
+    seed: Seed = 0,
     jobs: Annotated[int, typer.Option(help="Processes that explore together.")] = 1,
     on: On = None,
     instrument: Annotated[

@@ -13,7 +13,14 @@ from omni_ipc.records import Trace
 
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON, too; - is stdout.")]
 Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")]
-Defect = Annotated[str | None, typer.Option(help="A field defect to put back; without it, it is the reference.")]
+Defect = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="A field defect to put back ('?' is answered with all of them); none: the reference.",
+    ),
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="The seed of all that is left to chance.")]
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A *.trace.json file.")]
 On = Annotated[
     str | None,

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 def replay(
     traces: Annotated[list[Path], typer.Argument(metavar="DIR|FILE…", help="Folders of *.trace.json, or such files.")],
-    device: Annotated[str, typer.Option(help="Where the workers compute: cpu, cuda, cuda:1 or xpu.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(metavar="DEVICE", help="Where the workers compute: cpu, cuda, cuda:1 or xpu.")
+    ] = "cpu",
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each trace; all have to agree.")] = 1,
     junit: Junit = None,
     json: Json = None,

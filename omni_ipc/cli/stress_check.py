@@ -21,14 +21,17 @@ _STEPS = 4
 
 
 def check(
-    device: Annotated[str, typer.Option(help="What to check: cuda, cuda:1, xpu or cpu.")] = "cuda",
+    device: Annotated[str, typer.Option(metavar="DEVICE", help="What to check: cuda, cuda:1, xpu or cpu.")] = "cuda",
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where results and logs are kept.")] = Path("check"),
     tests: Annotated[
         list[Path] | None, typer.Option(metavar="PATH", help="Tests; default: all that are marked for the device.")
     ] = None,
     traces: Annotated[Path, typer.Option(metavar="DIR", help="The collection to replay.")] = Path("tests/bugs"),
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each trace.")] = 2,
-    soak: Annotated[float, typer.Option(metavar="SECONDS", help="How long to soak.")] = 30.0,
+    soak_minutes: Annotated[float, typer.Option(metavar="MINUTES", help="How long to soak.")] = 0.5,
+    limit: Annotated[
+        float, typer.Option(metavar="MINUTES", help="What all steps may take, beside the soak; each has its share.")
+    ] = 5.5,
     json: Json = None,
 ) -> int:
     """Run a device's tests, the collection of traces and a short soak; no step stops the others, or takes for ever."""
@@ -39,7 +42,7 @@ def check(
     out.mkdir(parents=True, exist_ok=True)
     try:
         with working("looking at the device") as show_progress:
-            for each in check_device(Steps(device, out, tests, traces, repeat, soak)):
+            for each in check_device(Steps(device, out, tests, traces, repeat, 60 * soak_minutes, 60 * limit)):
                 done.append(each)
                 show_progress(f"after {each.step}", len(done), _STEPS)
     except KeyboardInterrupt:

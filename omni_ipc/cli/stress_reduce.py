@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omni_ipc.cli.ending import working
-from omni_ipc.cli.options import Json
+from omni_ipc.cli.options import Json, Seed
 from omni_ipc.report.output import Output
 
 
@@ -23,8 +23,8 @@ def reduce(
         list[str] | None, typer.Option(metavar="ID", help="A request that is concerned; may be given several times.")
     ] = None,
     save: Annotated[Path, typer.Option(metavar="DIR", help="Where to save the trace.")] = Path("findings"),
-    seconds: Annotated[float, typer.Option(help="To look for it, at most.")] = 30.0,
-    seed: Annotated[int, typer.Option(help="Of what is left to chance.")] = 0,
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long to look for it, at most.")] = 30.0,
+    seed: Seed = 0,
     json: Json = None,
 ) -> int:
     """Follow what went wrong on processes in small worlds, and save the schedule that fails there."""

@@ -18,7 +18,7 @@ from omni_ipc.shards import read_all
 def report(
     accounts: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="What soaks wrote: their folders (--out), or results (--json)."),
+        typer.Argument(metavar="DIR|FILE…", help="What soaks wrote: their folders (--out), or results (--json)."),
     ],
     html: Html = None,
     json: Json = None,

@@ -11,7 +11,7 @@ import typer
 
 from omni_ipc.cli.account import tell
 from omni_ipc.cli.interrupts import answered
-from omni_ipc.cli.options import Defect, Html, Json, On
+from omni_ipc.cli.options import Defect, Html, Json, On, Seed
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.report.output import Output, complain
 from omni_ipc.report.targets import require_file, require_folder
@@ -25,10 +25,12 @@ _MOST_GIB = 1 << 32  # what processes tell each other ends at 64 bits
 
 
 def soak(
-    minutes: Annotated[float, typer.Option(help="How long to go on.")] = 1.0,
-    workers: Annotated[int, typer.Option(help="Processes that compute.")] = 2,
-    device: Annotated[str, typer.Option(help="Where they compute: cpu, cuda, cuda:1 or xpu.")] = "cpu",
-    seed: Annotated[int, typer.Option(help="Of what is left to chance.")] = 0,
+    minutes: Annotated[float, typer.Option(metavar="MINUTES", help="How long to go on.")] = 1.0,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes that compute.")] = 2,
+    device: Annotated[
+        str, typer.Option(metavar="DEVICE", help="Where they compute: cpu, cuda, cuda:1 or xpu.")
+    ] = "cpu",
+    seed: Seed = 0,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the account is kept, and what was found.")] = Path(
         "soak"
     ),
@@ -41,9 +43,16 @@ def soak(
             "what is free.",
         ),
     ] = None,
-    clients: Annotated[int, typer.Option(help="Requests that are open at a time, at most.")] = 64,
+    clients: Annotated[
+        int, typer.Option(metavar="N", help="Clients that ask at a time; some ask for three things at once.")
+    ] = 64,
     faults: Annotated[
-        str, typer.Option(metavar="KIND,...", help="What to put in: kill, stop, memory, descriptors, hog; or none.")
+        str,
+        typer.Option(
+            metavar="KIND,...",
+            help="What to put in: kill, stop, memory, descriptors, hog; or none.",
+            show_default="all of them",
+        ),
     ] = ",".join(FAULTS),
     fault_every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two faults, about.")] = 15.0,
     perturb: Annotated[bool, typer.Option(help="Let tasks rest before regions, at random.")] = True,
@@ -51,7 +60,10 @@ def soak(
     defect: Defect = None,
     on: On = None,
     shards: Annotated[
-        int | None, typer.Option(help="Of the machines: soaks with a seed each; default: one a machine.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Soaks on the machines of --on, each with a seed of its own; default: one a machine."
+        ),
     ] = None,
     prometheus: Annotated[
         str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics while it runs; port 0 is any that is free.")

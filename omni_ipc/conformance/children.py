@@ -50,6 +50,22 @@ class Children:
             for process in self._running:
                 _kill_group(process)
 
+    def dismiss(self, grace_s: float) -> None:
+        """Start nothing more, and let what runs end in good order; leaving the ``with`` kills what does not.
+
+        Args:
+            grace_s: how long that may take.
+        """
+        with self._lock:
+            self._closed = True
+            running = [process for process in self._running if process.returncode is None]
+            for process in running:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGTERM)
+        for process in running:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(grace_s)
+
     def run(
         self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None, timeout_s: float
     ) -> Ended:

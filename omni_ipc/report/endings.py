@@ -41,7 +41,7 @@ def ending_of(error: BaseException) -> Ending:
             left = f". {kept}" if kept else ", and nothing is left behind."
             return Ending(ExitCode.INCONCLUSIVE, f"Interrupted: nothing was concluded{left}")
         case UsageError():
-            return Ending(ExitCode.USAGE, _first_line(error))
+            return Ending(ExitCode.USAGE, str(error).replace("\n", "␊"))  # of a name or a path, which is told whole
         case OmniError() if not isinstance(error, InternalError):
             return Ending(ExitCode.INCONCLUSIVE, _first_line(error))
         case MemoryError():

@@ -10,6 +10,8 @@ from omni_ipc.explanations import Explanation
 from omni_ipc.records import Access, Step
 from omni_ipc.report.states import changes
 
+_CLOSING = ("}", "]", "])", "})", "set()")  # of a container that is told whole, which "…" is not
+
 
 class Row(NamedTuple):
     """A step that is shown."""
@@ -41,10 +43,17 @@ def rows_of(explanation: Explanation, *, full: bool) -> list[Row | Gap]:
     return list(_rows(explanation, shown))
 
 
-def value_of(access: Access) -> str:
-    """Write an access with its value: "Counter.value = 1", and with ":=" where it is changed."""
-    sign = ":=" if access.writes else "="
-    return f"{access.target} {sign} {access.value}" if access.value is not None else access.target
+def value_of(access: Access, before: str | None = None) -> str:
+    """Write an access with its value: "Counter.value = 1", and with ":=" where it is changed.
+
+    Args:
+        before: the value that was told last; a container that still has it was looked at, if anything.
+    """
+    value = access.value
+    if value is None:
+        return access.target
+    is_kept = value == before and value.endswith(_CLOSING)
+    return f"{access.target} {':=' if access.writes and not is_kept else '='} {value}"
 
 
 def _rows(explanation: Explanation, shown: Sequence[int]) -> Iterator[Row | Gap]:
@@ -76,9 +85,20 @@ def _row(explanation: Explanation, index: int, shown_before: int) -> Row:
         is_last=trace.failure is not None and index == len(trace.steps) - 1,
         changes=changes(before.state if before else trace.initial, step.state),
         values=tuple(
-            value_of(access) for access in step.accesses if access.target in told and access.value is not None
+            value_of(access, _before(trace.steps, index, access.target))
+            for access in step.accesses
+            if access.target in told and access.value is not None
         ),
     )
+
+
+def _before(steps: Sequence[Step], index: int, target: str) -> str | None:
+    """Return the value that a place had after the last step before that used it."""
+    for step in reversed(steps[:index]):
+        for access in step.accesses:
+            if access.target == target:
+                return access.value
+    return None
 
 
 def _reason(steps: Sequence[Step], shown_before: int, index: int) -> str | None:

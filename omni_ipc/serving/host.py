@@ -228,4 +228,6 @@ class WorkerHost:
     def _await_death(self) -> PeerDied | PeerFailed:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(self._timeout_s)
-        return self.death() or PeerFailed(f"The worker process {self.pid} closed its control socket. Look at its log.")
+        return self.death() or PeerFailed(
+            f"The worker process {self.pid} closed its control socket. Look at what it printed."
+        )

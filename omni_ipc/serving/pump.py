@@ -169,7 +169,7 @@ class ResultPump:
         if self._stopping:
             return ShutdownError("The engine has shut down. Start a new one for further work.")
         return self.death() or PeerClosed(
-            "The worker has ended without being asked to. Look at its log, and start anew."
+            "The worker has ended without being asked to. Look at what it printed, and start anew."
         )
 
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from omni_ipc.accounts import Account, Finding, Histogram, Machine, Sample, Survived, Validation
+from omni_ipc.accounts import Account, Finding, Machine, Sample, Survived, Validation
+from omni_ipc.histograms import Histogram
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.settings import SoakConfig
 
@@ -53,7 +54,11 @@ class Book:
     Attributes:
         began_s: on the monotonic clock.
         lost: requests whose engine was killed.
+        ended_s: likewise; None while its processes run.
         interrupted: why the soak ended before its time; empty if it did not.
+        doing: what it still does behind its time.
+        reasons: why there is no clean verdict, beside faults that could not be put in.
+        notes: what else there is to tell.
     """
 
     def __init__(self, config: SoakConfig, machine: Machine, ledger: Ledger) -> None:
@@ -63,7 +68,11 @@ class Book:
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self.began_s = time.monotonic()
         self.lost = 0
+        self.ended_s: float | None = None
         self.interrupted = ""
+        self.doing = ""
+        self.reasons: list[str] = []
+        self.notes: list[str] = []
         self._samples: list[Sample] = []
         self._every = 1  # how manieth sample is kept
         self._seen = 0
@@ -159,22 +168,24 @@ class Book:
             started=self._started,
             seed=self._config.seed,
             asked_s=self._config.seconds,
-            seconds=time.monotonic() - self.began_s,
+            seconds=(self.ended_s or time.monotonic()) - self.began_s,
             interrupted=self.interrupted,
             workers=self._config.workers,
             machine=self._machine,
             requests=self._ledger.get("admitted"),
             outcomes=outcomes,
             checked_bytes=self._ledger.get("checked_bytes"),
-            latencies={size: found for size, found in self._ledger.latencies().items() if any(found.counts)},
+            latencies={size: found for size, found in self._ledger.latencies().items() if found.counts},
             regions=dict(sorted(self._regions.items())),
             samples=tuple(self._all_samples()),
             faults=self.around.survived(),
             validations=self.around.validations(),
             findings=tuple(sorted(self._all_findings(), key=lambda finding: finding.at_s)),
-            notes=(*self.around.notes(), *self._more()),
-            reasons=self.around.failed(),
+            notes=(*self.around.notes(), *self.notes, *self._more()),
+            reasons=(*self.around.failed(), *self.reasons),
             defect=self._config.defect,
+            due_errors=self._ledger.get("due_errors"),
+            doing=self.doing,
             memory_bytes=self._config.memory_bytes or 0,
             taken_bytes=self._taken_bytes,
         )

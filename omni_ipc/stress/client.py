@@ -191,9 +191,11 @@ class Clients:
         self._ledger.result(since.at_s, ended_s, nbytes=ask.nbytes, checked=wrong is None, stepwise=stepwise)
 
     def _ended(self, ask: Ask, error: OmniError, since: Moment) -> None:
-        self._ledger.add(Outcome.of(error))
+        self._ledger.add(outcome := Outcome.of(error))
         if not self._circumstances.is_due(ask, since, error):
             self._telling.told(error)
+        elif outcome is Outcome.ERROR:
+            self._ledger.add("due_errors")
 
     async def _refused(self, error: OmniError) -> None:
         """Rest, if the engine is full; else it has failed, or shuts down, and serves nobody any more."""

@@ -6,11 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
 
-from omni_ipc.accounts import Account, Histogram, Sample
+from omni_ipc.accounts import FINDINGS, KINDS, Account, Sample
+from omni_ipc.histograms import Histogram, upper_edge_us
+from omni_ipc.serving.results import Outcome
+from omni_ipc.stress.book import LOST
+from omni_ipc.stress.settings import FAULTS
 
 PREFIX = "omni_ipc_soak"
+_OUTCOMES = (*(outcome.value for outcome in Outcome), LOST)
+_EDGES_US = tuple(1 << power for power in range(10, 28))  # from a millisecond to two minutes
 
 Family = TypeVar("Family", CounterMetricFamily, GaugeMetricFamily)
 
@@ -29,17 +41,21 @@ class SoakCollector:
         """Give all metrics, as they are now."""
         if (account := self._account) is None:
             return
-        faults, findings = (
-            Counter(each.fault for each in account.faults),
-            Counter(each.kind for each in account.findings),
-        )
+        faults = Counter(each.fault for each in account.faults)
+        findings = Counter(each.kind for each in account.findings)
         yield CounterMetricFamily(f"{PREFIX}_requests", "Requests that went in.", account.requests)
         yield CounterMetricFamily(f"{PREFIX}_checked_bytes", "Bytes of outputs, checked.", account.checked_bytes)
-        yield _each(CounterMetricFamily, "outcomes", "Requests that ended, by outcome.", "outcome", account.outcomes)
-        yield _each(CounterMetricFamily, "faults", "Faults that were put in.", "fault", faults)
-        yield _each(CounterMetricFamily, "findings", "What must not be.", "kind", findings)
-        yield _times("latency_seconds", "From submit to the end of a request.", "kind", account.latencies)
-        yield _times("region_seconds", "Time in a region, by process.", "region", account.regions)
+        yield _each(
+            CounterMetricFamily,
+            "outcomes",
+            "Requests that ended, by outcome.",
+            "outcome",
+            _from_0(_OUTCOMES, account.outcomes),
+        )
+        yield _each(CounterMetricFamily, "faults", "Faults that were put in.", "fault", _from_0(FAULTS, faults))
+        yield _each(CounterMetricFamily, "findings", "What must not be.", "kind", _from_0(FINDINGS, findings))
+        yield _latencies({kind: Histogram() for kind in KINDS} | account.latencies)
+        yield _regions(account.regions)
         yield GaugeMetricFamily(f"{PREFIX}_running_seconds", "Since the soak began.", account.seconds)
         if account.samples:
             yield from _looked(account.samples[-1])
@@ -60,17 +76,29 @@ def _each(family: type[Family], name: str, what: str, label: str, values: Mappin
     return metric
 
 
-def _times(name: str, what: str, label: str, values: Mapping[str, Histogram]) -> HistogramMetricFamily:
-    metric = HistogramMetricFamily(f"{PREFIX}_{name}", what, labels=[label])
-    for of, histogram in values.items():
-        metric.add_metric([of], list(_buckets(histogram.counts)), histogram.total_s)
+def _from_0(known: Iterable[str], counts: Mapping[str, int]) -> dict[str, int]:
+    """Give all that may be counted from the start: what begins with the first one has never grown for an alert."""
+    return dict.fromkeys(known, 0) | dict(counts)
+
+
+def _latencies(values: Mapping[str, Histogram]) -> HistogramMetricFamily:
+    """Give each kind in the same buckets at any time, so that they may be added up, and compared with those before."""
+    what = "From submit to the end of a request that had a result."
+    metric = HistogramMetricFamily(f"{PREFIX}_latency_seconds", what, labels=["kind"])
+    for kind, histogram in values.items():
+        edges = [(str(edge_us / 1e6), _within(histogram, edge_us)) for edge_us in _EDGES_US]
+        metric.add_metric([kind], [*edges, ("+Inf", histogram.many)], histogram.total_s)
     return metric
 
 
-def _buckets(counts: Iterable[int]) -> Iterator[tuple[str, float]]:
-    """Give how many took at most the upper edge of each bin, and how many there are."""
-    so_far = 0
-    for place, count in enumerate(counts):
-        so_far += count
-        yield str(2.0**place / 1e6), so_far
-    yield "+Inf", so_far
+def _regions(values: Mapping[str, Histogram]) -> SummaryMetricFamily:
+    """Give how often each region was passed, and how long that took together; its histogram is in the account."""
+    metric = SummaryMetricFamily(f"{PREFIX}_region_seconds", "Time in a region.", labels=["process", "region"])
+    for name, histogram in values.items():
+        *process, region = name.split(" ")  # "shard 0: engine Pump.Deliver"
+        metric.add_metric([" ".join(process), region], histogram.many, histogram.total_s)
+    return metric
+
+
+def _within(histogram: Histogram, edge_us: int) -> int:
+    return sum(count for place, count in histogram.counts.items() if upper_edge_us(place) <= edge_us)

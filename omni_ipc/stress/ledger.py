@@ -14,25 +14,18 @@ import threading
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from omni_ipc.accounts import Histogram
+from omni_ipc.accounts import KINDS, STEPWISE
+from omni_ipc.histograms import BINS, Histogram, bin_of
 from omni_ipc.serving.results import Outcome
 from omni_ipc.transport.memory import Segment
 
-STEPWISE = "step by step"
-"""The kind of requests that are computed so, whatever their size."""
-
-SIZES = ("to 64 KiB", "to 1 MiB", "to 16 MiB", "to 256 MiB", "above")
-"""Of the outputs of all other requests, which are their kinds."""
-
-_KINDS = (*SIZES, STEPWISE)
-
 _LIMITS = (64 << 10, 1 << 20, 16 << 20, 256 << 20)
-_BINS = 32  # the last one: from 18 minutes on
 _COUNTS = ("admitted", "refused", "left", "checked_bytes", "rounds", "open", "slots", "submitted_ns", "ended_ns")
+_DUE_ERRORS = "due_errors"  # of those that requests ended with, what was to come, whatever was done to processes
 _SUSPICIOUS = "suspicious"  # the last round that something was found in: the one word that who counts only reads
-_WORD = {name: index for index, name in enumerate((*_COUNTS, _SUSPICIOUS, *Outcome))}
+_WORD = {name: index for index, name in enumerate((*_COUNTS, _DUE_ERRORS, _SUSPICIOUS, *Outcome))}
 _FIRST_KIND = len(_WORD)
-_KIND_WORDS = _BINS + 1  # and the time of all together
+_KIND_WORDS = BINS + 1  # and the time of all together
 _WORD_BYTES = 8
 _NS = 1e9
 
@@ -55,7 +48,7 @@ class Ledger:
     @classmethod
     def create(cls) -> Ledger:
         """Make one in which nothing was counted yet."""
-        return cls(Segment.create((_FIRST_KIND + len(_KINDS) * _KIND_WORDS) * _WORD_BYTES, name="omni_ipc.ledger"))
+        return cls(Segment.create((_FIRST_KIND + len(KINDS) * _KIND_WORDS) * _WORD_BYTES, name="omni_ipc.ledger"))
 
     @classmethod
     def attach(cls, fd: int) -> Ledger:
@@ -83,13 +76,13 @@ class Ledger:
     def result(self, submitted_s: float, ended_s: float, *, nbytes: int, checked: bool, stepwise: bool = False) -> None:
         """Count a result, by its kind; and the bytes that were asked for, too, if they were found to be right."""
         took_s = ended_s - submitted_s
-        kind = _KINDS.index(STEPWISE) if stepwise else sum(nbytes > limit for limit in _LIMITS)
+        kind = KINDS.index(STEPWISE) if stepwise else sum(nbytes > limit for limit in _LIMITS)
         first = _FIRST_KIND + _KIND_WORDS * kind
         with self._lock:
             self._words[_WORD[Outcome.RESULT]] += 1
             self._words[_WORD["checked_bytes"]] += nbytes * checked
-            self._words[first + min(_BINS - 1, int(took_s * 1e6).bit_length())] += 1
-            self._words[first + _BINS] += int(took_s * _NS)
+            self._words[first + bin_of(int(took_s * 1e6))] += 1
+            self._words[first + BINS] += int(took_s * _NS)
             if int(submitted_s * _NS) > self._words[_WORD["submitted_ns"]]:
                 self._words[_WORD["ended_ns"]] = int(ended_s * _NS)
                 self._words[_WORD["submitted_ns"]] = int(submitted_s * _NS)
@@ -105,7 +98,7 @@ class Ledger:
 
     def latencies(self) -> Mapping[str, Histogram]:
         """Tell how long results took, by the kind of what was asked for."""
-        return {kind: self._histogram(_FIRST_KIND + _KIND_WORDS * number) for number, kind in enumerate(_KINDS)}
+        return {kind: self._histogram(_FIRST_KIND + _KIND_WORDS * number) for number, kind in enumerate(KINDS)}
 
     def close(self) -> None:
         """Let go of the memory."""
@@ -113,4 +106,5 @@ class Ledger:
         self._segment.close()
 
     def _histogram(self, first: int) -> Histogram:
-        return Histogram(tuple(self._words[first : first + _BINS]), self._words[first + _BINS] / _NS)
+        counts = {place: count for place, count in enumerate(self._words[first : first + BINS]) if count}
+        return Histogram(counts, self._words[first + BINS] / _NS)

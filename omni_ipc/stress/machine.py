@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc import __version__
 from omni_ipc.accounts import Machine
 from omni_ipc.device.api import parse_device
 from omni_ipc.errors import EnvironmentMissing
+from omni_ipc.stress import build
 
 _LONGEST_S = 120.0
 _ASK = """
@@ -64,7 +64,7 @@ def look(device: str, workers: int) -> tuple[Machine, str]:
         EnvironmentMissing: torch, or that device, is missing here.
     """
     kind, index = parse(device)
-    versions = {"omni_ipc": __version__, "python": platform.python_version()}
+    versions = {"omni_ipc": build.version(), "python": platform.python_version()}
     versions["numpy"] = importlib.metadata.version("numpy")
     if kind == "cpu" or "." in kind:
         return _machine(device, (_processor(),), "", versions), device

@@ -6,11 +6,12 @@ import contextlib
 import os
 import threading
 import time
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import msgspec
 
-from omni_ipc.accounts import Histogram
+from omni_ipc.histograms import Histogram, bin_of
 
 _SUFFIX = ".regions.json"
 _WRITTEN_EVERY_NS = 1_000_000_000  # who is killed takes no more than a second of it along
@@ -36,18 +37,17 @@ class Regions:
         self._pid = os.getpid()
         self._path = folder / f"{self._pid}-{time.monotonic_ns()}{_SUFFIX}"
         self._lock = threading.RLock()  # a destructor may come in between, in the same thread
-        self._taken: dict[str, list[int]] = {}  # region -> nanoseconds in all, then how many in each bin
+        self._counts: defaultdict[str, dict[int, int]] = defaultdict(dict)  # region -> bin -> how many
+        self._total_ns: Counter[str] = Counter()
         self._due_ns = time.monotonic_ns() + _WRITTEN_EVERY_NS
 
     def add(self, action: str, taken_ns: int) -> None:
         """Take note of one passage."""
-        bin_ = 1 + (taken_ns // 1000).bit_length()
+        place = bin_of(taken_ns // 1000)
         with self._lock:
-            taken = self._taken.setdefault(action, [0])
-            if len(taken) <= bin_:
-                taken.extend([0] * (bin_ + 1 - len(taken)))
-            taken[0] += taken_ns
-            taken[bin_] += 1
+            self._total_ns[action] += taken_ns
+            counts = self._counts[action]
+            counts[place] = counts.get(place, 0) + 1
             now_ns = time.monotonic_ns()
             if now_ns < self._due_ns:
                 return
@@ -60,7 +60,8 @@ class Regions:
             return
         with self._lock:
             regions = {
-                action: Histogram(tuple(counts), total_ns / 1e9) for action, (total_ns, *counts) in self._taken.items()
+                action: Histogram(dict(counts), self._total_ns[action] / 1e9)
+                for action, counts in [*self._counts.items()]
             }
         beside = self._path.with_suffix(f".{threading.get_ident()}")
         with contextlib.suppress(OSError):

@@ -44,14 +44,25 @@ class Locations:
         """Return what can tell the value behind a bit, if anything can."""
         return self._showing.get(bit)
 
-    def groups(self, columns: Mapping[int, Column], tasks: Sequence[Task]) -> Iterator[tuple[str, list[int], Column]]:
-        """Put together the bits that the same steps use in the same way, and name each group of them."""
-        grouped: dict[Column, list[int]] = defaultdict(list)
-        for bit, column in columns.items():
-            grouped[column].append(bit)
+    def groups(
+        self, columns: Mapping[int, Column], values: Sequence[Mapping[int, str]], tasks: Sequence[Task]
+    ) -> Iterator[tuple[str, list[int], Column]]:
+        """Put together the bits that the same steps use in the same way, and name each group of them.
+
+        Objects that differ in their values are told one by one; of the parts of one object, the first speaks for all.
+
+        Args:
+            values: after each step, of what it used.
+        """
         ends = {task.bit: f"the end of '{task.name}'" for task in tasks if task.bit}
-        for column, bits in grouped.items():
-            yield _together([ends.get(bit) or self._name(bit) for bit in bits]), bits, column
+        names = {bit: ends.get(bit) or self._name(bit) for bit in columns}
+        heads: dict[tuple[Column, str], tuple[str | None, ...]] = {}
+        grouped: dict[tuple[Column, tuple[str | None, ...]], list[int]] = defaultdict(list)
+        for bit, column in columns.items():
+            own = tuple(values[index].get(bit) for index, _ in column if index < len(values))
+            grouped[column, heads.setdefault((column, root(names[bit])), own)].append(bit)
+        for (column, _), bits in grouped.items():
+            yield _together([names[bit] for bit in bits]), bits, column
 
     def _name_by(self, subject: Subject) -> None:
         if subject.bit.bit_count() == 1:

@@ -98,9 +98,10 @@ class Recorder:
         steps = [*self._steps[: len(order)], *(step for _, step, _, _ in self._pending)]
         tasks = [*order, *(index for index, *_ in self._pending)]
         accesses: dict[int, dict[str, Access]] = defaultdict(dict)
-        for name, bits, column in self._locations.groups(self._contended(steps, len(order)), self._kernel.tasks):
+        after = self._values[1 : len(order) + 1]
+        for name, bits, column in self._locations.groups(self._contended(steps, len(order)), after, self._kernel.tasks):
             for index, writes in column:
-                values = self._values[index + 1] if index < len(order) else {}
+                values = after[index] if index < len(order) else {}
                 value = next(filter(None, map(values.get, bits)), None)
                 known = accesses[index].get(name, Access(name))  # several bits may be parts of one thing
                 called = self._called.get((tasks[index], root(name)))

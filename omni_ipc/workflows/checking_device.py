@@ -6,20 +6,25 @@ A step has a limit, and one that fails stops none of the others. What each says 
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib.util
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from omni_ipc.errors import UsageError
+from omni_ipc.errors import EnvironmentMissing, UsageError
 from omni_ipc.records import Verdict
+from omni_ipc.report.quantities import size
+from omni_ipc.report.text import counted
 
 _GRACE_S = 15.0  # between the request to end, and the end
 _OUR_CODES = {0: Verdict.ENDED_WELL, 1: Verdict.VIOLATED}
@@ -49,6 +54,7 @@ class Steps(NamedTuple):
         traces: the collection.
         repeat: runs of each trace.
         soak_s: how long to soak.
+        limit_s: that they may take together, beside the soak; each step has its share.
     """
 
     device: str
@@ -57,14 +63,24 @@ class Steps(NamedTuple):
     traces: Path
     repeat: int
     soak_s: float
+    limit_s: float
 
 
 def check_device(steps: Steps) -> Iterator[Checked]:
     """Do one step after the other; what was done of an interrupted one is in its file.
 
     Raises:
-        UsageError: there are no tests, or no traces.
+        UsageError: there are no tests, or no traces, or no time.
+        EnvironmentMissing: this Python lacks what the steps need.
     """
+    if not 0 < steps.limit_s < float("inf"):
+        raise UsageError(f"The steps cannot be done in {steps.limit_s / 60:g} minutes. Give some, as in: --limit 6")
+    for name in ("pytest", "torch"):
+        if importlib.util.find_spec(name) is None:
+            raise EnvironmentMissing(
+                f"This Python has no {name}, which a device is checked with.",
+                "Let stress/gpu_check.sh set up what is missing, or install it.",
+            )
     tests = steps.tests if steps.tests is not None else _folders_with(_marker(steps.device), Path("tests"))
     if missing := [str(path) for path in (*tests, steps.traces) if not path.exists()]:
         raise UsageError(f"There is no '{missing[0]}'. Check from the folder of the sources, or name it.")
@@ -75,10 +91,14 @@ def check_device(steps: Steps) -> Iterator[Checked]:
     replayed, account = out / "replay.json", out / "soak" / "account.json"
     replay = ("replay", str(steps.traces), "--device", device, "--repeat", str(steps.repeat), "--json", str(replayed))
     soak = ("soak", "--minutes", str(steps.soak_s / 60), "--workers", "1", "--device", device, "--out")
-    yield _do(out, "device", 60, (sys.executable, "-m", "omni_ipc.stress.devices", device))
-    yield _do(out, "tests", 120, (*pytest, f"--junitxml={report}", *map(str, tests)), lambda: _of_tests(report))
-    yield _do(out, "replay", 90, (*command, *replay), lambda: _of_replay(replayed))
-    yield _do(out, "soak", 50 + steps.soak_s, (*command, *soak, str(account.parent)), lambda: _of_soak(account))
+    with tempfile.TemporaryDirectory(prefix="omni-ipc-check.") as scratch:
+        do = functools.partial(_do, out, {**os.environ, "TMPDIR": scratch})
+        share_s = steps.limit_s / 32
+        yield do("device", 6 * share_s, (sys.executable, "-m", "omni_ipc.stress.devices", device))
+        yield do("tests", 12 * share_s, (*pytest, f"--junitxml={report}", *map(str, tests)), lambda: _of_tests(report))
+        yield do("replay", 9 * share_s, (*command, *replay), lambda: _of_replay(replayed))
+        soaking_s = 5 * share_s + steps.soak_s
+        yield do("soak", soaking_s, (*command, *soak, str(account.parent)), lambda: _of_soak(account))
 
 
 def _marker(device: str) -> str:
@@ -93,28 +113,33 @@ def _folders_with(marker: str, tests: Path) -> list[Path]:
 
 
 def _do(
-    out: Path, step: str, limit_s: float, command: Sequence[str], tell: Callable[[], tuple[int, str]] | None = None
+    out: Path,
+    env: Mapping[str, str],
+    step: str,
+    limit_s: float,
+    command: Sequence[str],
+    tell: Callable[[], tuple[int, str]] | None = None,
 ) -> Checked:
     """Run a command; ``tell`` says from what it left how much was tried, and what came of that."""
     log, began = out / f"{step}.log", time.monotonic()
-    code = _run(command, log, limit_s)
+    code = _run(command, log, limit_s, env)
     tried, told = 1, _last_line(log)
     if tell is not None and code is not None:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ET.ParseError):  # then the log has to do
             tried, told = tell()
     verdict = _OUR_CODES.get(-1 if code is None else code, Verdict.INCONCLUSIVE)
     if code is None:
-        told = f"it did not end within {limit_s:g} s, and was ended; the last line: {told}"
+        told = f"it did not end within {limit_s:g} s, and was ended: see --limit; the last line: {told}"
     elif not tried and verdict is Verdict.ENDED_WELL:
         verdict = Verdict.INCONCLUSIVE  # nothing was shown
     return Checked(step, verdict, told, time.monotonic() - began, str(log))
 
 
-def _run(command: Sequence[str], log: Path, limit_s: float) -> int | None:
+def _run(command: Sequence[str], log: Path, limit_s: float, env: Mapping[str, str]) -> int | None:
     """Run it in a group of its own, none of which outlives it; None if it took too long."""
     with log.open("wb") as file:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, process_group=0
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, process_group=0, env=env
         )
     try:
         return process.wait(limit_s)
@@ -150,10 +175,11 @@ def _of_replay(replayed: Path) -> tuple[int, str]:
     rows = msgspec.json.decode(replayed.read_bytes())["result"]["rows"]
     good = sum(row["verdict"] == Verdict.ENDED_WELL for row in rows)
     run = sum(row["verdict"] is not None for row in rows)
-    return run, f"{good} of {run} traces did as claimed"
+    return run, f"{good} of {counted(run, 'trace')} did as claimed"
 
 
 def _of_soak(account: Path) -> tuple[int, str]:
     told = msgspec.json.decode(account.read_bytes())
-    counts = f"{told['requests']:,} requests, {told['checked_bytes'] / 1e9:,.1f} GB checked"
-    return told["requests"], f"{counts}, {len(told['faults'])} faults, {len(told['findings'])} findings"
+    counts = f"{counted(told['requests'], 'request')}, {size(told['checked_bytes'])} checked"
+    found = counted(len(told["findings"]), "finding")
+    return told["requests"], f"{counts}, {counted(len(told['faults']), 'fault')}, {found}"

@@ -13,6 +13,7 @@ import msgspec
 from omni_ipc.conformance.children import Children
 
 _POLITE = ("nice", "-n", "19")
+_GRACE_S = 10.0
 _ENVIRONMENT = 2  # exit code: this machine lacks something
 
 
@@ -23,7 +24,7 @@ class _Written(msgspec.Struct):
 
 
 class Commands:
-    """Runs commands one after another; a context manager, which kills the one that runs.
+    """Runs commands one after another; a context manager, which ends the one that runs, and kills it if it does not.
 
     Args:
         folder: where each may leave its result for a moment.
@@ -45,6 +46,7 @@ class Commands:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._children.dismiss(_GRACE_S)  # who is killed leaves its temporary folders
         self._children.__exit__(kind, error, trace)
 
     def run(self, *command: object) -> dict[str, Any] | None:

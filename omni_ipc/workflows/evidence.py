@@ -9,6 +9,7 @@ What cannot be looked at in time is forgotten: the soak never waits for it, but 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shutil
 import threading
 import time
@@ -25,7 +26,9 @@ from omni_ipc.workflows.commands import Commands
 FINDINGS = "findings"
 """The folder of recordings of rounds in which something was found, and of traces, in that of a soak."""
 
-_SAMPLES = "samples"
+SAMPLES = "samples"
+"""That of recordings which are to be held against the spec."""
+
 _STEPS = 120  # of AsyncOutput: more take minutes
 _SEARCH_S, _REDUCE_S = 30.0, 30.0
 _LONGEST_S = 240.0  # of a command: several searches
@@ -68,7 +71,8 @@ class Evidence:
         self._news = threading.Condition()  # guards _jobs, _ending, and what was found out
         self._ending = False
         self._reduced = 0
-        self._kept: set[int] = set()  # rounds
+        self._kept: dict[int, str] = {}  # round -> where its recordings are kept
+        self._busy = False  # whether a job is being done
         self._answers: dict[str, Counter[str]] = {spec: Counter() for spec in self._specs}
         self._traces: dict[str, str] = {}
         self._broken: list[Broken] = []
@@ -85,7 +89,7 @@ class Evidence:
         self._commands.__exit__(kind, error, trace)
         self.finish(0.0)
         self._thread.join()
-        shutil.rmtree(self._folder / _SAMPLES, ignore_errors=True)
+        shutil.rmtree(self._folder / SAMPLES, ignore_errors=True)
 
     def finish(self, patience_s: float) -> None:
         """Take nothing more, and wait for what is not looked at yet."""
@@ -93,6 +97,12 @@ class Evidence:
             self._ending = True
             self._news.notify()
         self._thread.join(patience_s)
+
+    @property
+    def waiting(self) -> int:
+        """Recordings that are not looked at yet, or not to their end."""
+        with self._news:
+            return len(self._jobs) + self._busy
 
     def place(self, number: int) -> str | None:
         """Say where the recordings of a round are kept, in which something was found; None once there are plenty."""
@@ -103,7 +113,7 @@ class Evidence:
         """Take the recordings of a round, to hold them against the specs; if others wait for that, it forgets them."""
         with self._news:
             if not self._jobs:
-                self._take(recordings, self._folder / _SAMPLES / str(number), is_finding=False)
+                self._take(recordings, self._folder / SAMPLES / str(number), is_finding=False)
 
     def keep(self, recordings: Path, number: int) -> None:
         """Take the recordings of a round in which something was found, to cut them down."""
@@ -141,9 +151,13 @@ class Evidence:
         return (*self._commands.refusals,)
 
     def _place(self, number: int) -> str | None:
-        if len(self._kept) < _MOST_KEPT:
-            self._kept.add(number)
-        return str(self._folder / FINDINGS / f"round {number}") if number in self._kept else None
+        if number not in self._kept and len(self._kept) < _MOST_KEPT:
+            wanted = self._folder / FINDINGS / f"round-{number}"
+            free = (wanted.with_name(f"{wanted.name}-{again}") for again in itertools.count(2))
+            self._kept[number] = str(
+                wanted if not wanted.exists() else next(each for each in free if not each.exists())
+            )
+        return self._kept.get(number)
 
     def _take(self, recordings: Path, folder: Path, *, is_finding: bool) -> None:
         with contextlib.suppress(OSError):  # a full disk, or nothing was recorded
@@ -159,12 +173,14 @@ class Evidence:
 
     def _next(self) -> _Job | None:
         with self._news:
+            self._busy = False
             while not self._jobs and not self._ending:
                 self._news.wait()
             findings = [job for job in self._jobs if job.is_finding]
             job = next(iter(findings or self._jobs), None)
             if job is not None:
                 self._jobs.remove(job)
+            self._busy = job is not None
             return job
 
     def _validate(self, folder: Path) -> None:

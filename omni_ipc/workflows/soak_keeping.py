@@ -32,6 +32,7 @@ LOG = "processes.log"
 
 OnSample = Callable[[Account], object]
 
+_LONGER = "Soak for longer, or with another --seed, or have an explorer look for it: omni-ipc explore --help."
 _SAMPLE_S = 1.0
 _WRITE_S = 5.0
 
@@ -92,10 +93,14 @@ class Keeper:
         if now_s >= self._sample_s:
             self._sample_s = now_s + _SAMPLE_S
             self._look(now_s, processes)
-            self._on_sample(self.book.account())
+            self.show()
         if now_s >= self._write_s:
             self._write_s = now_s + _WRITE_S
             self.write()
+
+    def show(self) -> None:
+        """Show the account so far to whoever looks on."""
+        self._on_sample(self.book.account())
 
     def watch(self, processes: Mapping[str, int]) -> bool:
         """See whether the processes get on: something ends, and results come again after a fault.
@@ -131,11 +136,18 @@ class Keeper:
             self.evidence.sample(folder / RECORDINGS, number)
         shutil.rmtree(folder, ignore_errors=True)
 
-    def part(self, *, killed: bool) -> None:
-        """Settle what a process has left open that is no more."""
+    def end(self) -> None:
+        """Take note that all processes have ended, with a last look at what is left of them."""
+        self.book.ended_s = time.monotonic()
+        self._look(self.book.ended_s, {})
+
+    def part(self, *, killed: bool) -> int:
+        """Settle what a process has left open that is no more; gives how many requests are lost with it."""
+        before = self.book.lost
         for name in ("left", "open", "slots"):
             self._ledger.put(name, 0)
         self.book.parted(killed=killed)
+        return self.book.lost - before
 
     def rescue(self) -> None:
         """Take along what was recorded of a round that did not come to its end, if something was found in it."""
@@ -152,7 +164,9 @@ class Keeper:
 
     def conclude(self) -> Account:
         """Close the account, and give it; a full disk is told in it."""
-        self._look(time.monotonic(), {})
+        if self._config.defect and not (self.book.interrupted or self.book.account().findings):
+            self.book.reasons.append(f"The defect '{self._config.defect}' did not show. {_LONGER}")
+        self.book.doing = ""
         try:
             self.write()
         except UsageError as error:

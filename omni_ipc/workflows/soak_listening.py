@@ -27,7 +27,7 @@ class Listener:
         self._device = config.device
         self._keeper = keeper
         self._told = told
-        self._failures: list[str] = []  # why no engine started, since the last one that did
+        self._failures: list[str] = []  # why no engine started, or lived on, since the last one that did
 
     def take(self, message: Message) -> None:
         """Take in what the process says."""
@@ -35,7 +35,7 @@ class Listener:
         match message:
             case Began():
                 for sentence in self._failures:
-                    self._keeper.find("health", f"An engine did not start, and there was no fault: {sentence}")
+                    self._keeper.find("health", sentence)
                 self._failures.clear()
                 self._keeper.begin(message)
             case Told(at_s=at_s, sentence=sentence):
@@ -47,7 +47,8 @@ class Listener:
             case Failed(at_s=at_s, number=number, sentence=sentence):
                 self._told(sentence)
                 if not self._is_explained(at_s):
-                    self._fail(f"no engine starts any more: {sentence}", sentence)
+                    what = f"An engine did not start, and there was no fault: {sentence}"
+                    self._fail(f"no engine starts any more: {sentence}", what)
                 self._keeper.put_away(number)
             case Found(at_s=at_s, kind=kind, sentence=sentence):
                 self._keeper.find(kind, sentence, at_s=at_s)
@@ -59,14 +60,21 @@ class Listener:
         """Take leave of a process that has ended."""
         interrupted = self._keeper.book.interrupted
         if not (process.ended_well or interrupted or self._is_explained(time.monotonic())):
-            sentence = f"The process of engine and clients {ending}. See {self._keeper.log}."
+            of = self._keeper.round.what or "its first round"
+            sentence = (
+                f"The process of engine and clients {ending} in {of}, and there was no fault. See {self._keeper.log}"
+            )
+            if ending.endswith("SIGKILL"):
+                sentence += ", and `dmesg`: the kernel does so where memory is short"
+            sentence += "."
             self._fail(f"engines do not live: {sentence}", sentence)
         self.close(process)
 
     def close(self, process: ServedProcess) -> None:
         """Kill a process if it lives, and see that nothing is left of it."""
         process.close()
-        self._keeper.part(killed=not process.ended_well)
+        if lost := self._keeper.part(killed=not process.ended_well):
+            self._told(f"lost with the engine: {lost:,} requests")
         workers = self._keeper.round.workers
         if left := await_none(lambda: ", ".join(str(pid) for pid in workers if is_worker(pid))):
             self._keeper.find("leftover", f"The worker processes {left} outlived the process of their engine.")

@@ -75,7 +75,7 @@ def _soak(soak: Soak, mouth: Mouth) -> None:
 def _work(order: Order, soak: Soak, mouth: Mouth) -> News:
     folder = Path(tempfile.mkdtemp(prefix="omni-ipc-soak.")) if order.elsewhere else Path(order.config.folder)
     config = msgspec.structs.replace(order.config, folder=str(folder))
-    account = soak(config, on_sample=_Teller(mouth))
+    account = soak(config, on_sample=_Teller(mouth), claim=False)
     news = News(account=account, is_whole=True, traces=_traces(account.findings))
     if not order.elsewhere:
         return news

@@ -21,6 +21,7 @@ from omni_ipc.machines import Ended, Event, Lost, Needs, Program, Retried, Said,
 from omni_ipc.records import write_atomically
 from omni_ipc.serving.results import Outcome
 from omni_ipc.stress.settings import SoakConfig
+from omni_ipc.workflows.soak_folder import claimed
 from omni_ipc.workflows.soak_keeping import OnSample
 from omni_ipc.workflows.soak_ready import check, share
 from omni_ipc.workflows.soak_shard import News, Order
@@ -43,17 +44,20 @@ def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample:
         on_sample: called with the account of all so far.
 
     Raises:
-        UsageError: there are no such machines, or one of them refuses the soak; says why.
+        UsageError: there are no such machines, or one of them refuses the soak, or the folder is another soak's; says
+            why.
         Inconclusive: not even a part of it came to be.
     """
     if count is not None and count < 1:
         raise UsageError(f"shards must be positive, and is {count}. Leave it out for one a machine.")
     check(config)
     gpus = 0 if config.device == "cpu" else config.workers
-    with contextlib.closing(find(on, Needs(whole=True, gpus=gpus))) as machines:
+    with contextlib.ExitStack() as held:
+        machines = held.enter_context(contextlib.closing(find(on, Needs(whole=True, gpus=gpus))))
         count = count or len(machines)
         if machines.path:  # all of them are this one
             config = share(config, min(count, len(machines)))
+        held.enter_context(claimed(Path(config.folder)))
         gathering = _Gathering(config, count, on_sample)
         programs = [_program(config, shard, elsewhere=not machines.path) for shard in range(gathering.count)]
         with Shards(machines, programs, retries=_RETRIES, patience_s=_PATIENCE_S) as running:
@@ -189,7 +193,9 @@ class _Gathering:
             Inconclusive: there is none.
         """
         if not self._accounts:
-            why = self.interrupted or "; ".join(self._reasons) or "no shard has said anything"
+            if self.interrupted:
+                raise Inconclusive("The soak was interrupted before any shard had begun. Soak again.")
+            why = "; ".join(self._reasons) or "no shard has said anything"
             raise Inconclusive(f"The soak has no account: {why}. See to the machines, and soak again.")
         account = self._merged()
         try:

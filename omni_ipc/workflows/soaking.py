@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from omni_ipc.accounts import Account
 from omni_ipc.errors import UsageError
 from omni_ipc.interrupts import postponed
+from omni_ipc.report.text import counted
 from omni_ipc.stress import stacks
 from omni_ipc.stress.book import Around, Book
 from omni_ipc.stress.ledger import Ledger
@@ -24,7 +26,9 @@ from omni_ipc.stress.runtimes import ROUNDS
 from omni_ipc.stress.saboteur import ENGINE, Saboteur
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.stress.stalls import SILENT_S
+from omni_ipc.workflows.evidence import Evidence
 from omni_ipc.workflows.limits import spare_bytes
+from omni_ipc.workflows.soak_folder import claimed
 from omni_ipc.workflows.soak_keeping import Keeper, OnSample
 from omni_ipc.workflows.soak_listening import Listener
 from omni_ipc.workflows.soak_ready import ready
@@ -32,21 +36,26 @@ from omni_ipc.workflows.soak_ready import ready
 _HEAR_S = 0.1
 _LEAVE_S = 10.0  # for a soak that was interrupted
 _HOG_SHARES = (2, 4)  # of what the soak may take, of what can be had: one part in so many
+_SHOW_S = 1.0  # between two looks at how far that is
 _EVIDENCE_S = 120.0  # for what recordings tell, when all has ended
 
 
-def soak(config: SoakConfig, *, on_sample: OnSample = id) -> Account:
+def soak(config: SoakConfig, *, on_sample: OnSample = id, claim: bool = True) -> Account:
     """Soak, and tell what came of it; also if it is interrupted, by KeyboardInterrupt.
 
     Args:
         on_sample: called with the account so far, about once a second, and with the whole one at the end.
+        claim: whether to take the folder for its own, and to clear it; else it is the caller's, who did.
 
     Raises:
         UsageError: it cannot be done as it is asked for; says why.
         EnvironmentMissing: this machine lacks the device, or the memory.
     """
     config, machine = ready(config)
-    with contextlib.closing(Ledger.create()) as ledger:
+    with (
+        claimed(Path(config.folder)) if claim else contextlib.nullcontext(),
+        contextlib.closing(Ledger.create()) as ledger,
+    ):
         return _Soak(config, Keeper(config, Book(config, machine, ledger), ledger, on_sample), ledger).run()
 
 
@@ -92,20 +101,24 @@ class _Soak:
                 with postponed():
                     self._leave()
             if not self._book.interrupted:
-                with contextlib.suppress(KeyboardInterrupt):
-                    evidence.finish(_EVIDENCE_S)
+                self._look_at(evidence)
         self._listener.conclude()
         return self._keeper.conclude()
 
     def _go_on(self) -> None:
+        with self._interruptible(), self._saboteur:
+            self._until(self._book.began_s + self._config.seconds)
+        with self._interruptible():
+            self._end(_LEAVE_S if self._book.interrupted else SILENT_S)
+
+    @contextlib.contextmanager
+    def _interruptible(self) -> Iterator[None]:
         try:
-            with self._saboteur:
-                self._until(self._book.began_s + self._config.seconds)
+            yield
         except KeyboardInterrupt:
             self._book.interrupted = "it was interrupted"
         except UsageError as error:  # the account cannot be written, or the process not be started
-            self._book.interrupted = str(error)
-        self._end(_LEAVE_S if self._book.interrupted else SILENT_S)
+            self._book.interrupted = str(error).removesuffix(".")
 
     def _until(self, deadline_s: float) -> None:
         while time.monotonic() < deadline_s and not self._book.interrupted:
@@ -119,12 +132,27 @@ class _Soak:
     def _end(self, patience_s: float) -> None:
         """Let the last round come to its end."""
         deadline_s = time.monotonic() + patience_s
+        self._book.doing = "waiting for the last round to end"
         while self._process is not None and time.monotonic() < deadline_s:
             self._process.stop()
             self._attend(self._process)
+            self._keeper.look_on(self._processes())
         if self._process is not None and not self._book.interrupted:
             sentence = f"{self._keeper.round.what} did not end within {patience_s:g} s. See {self._keeper.log}."
             self._keeper.find("health", sentence, stood=stacks.ask(self._processes(), self._keeper.log))
+
+    def _look_at(self, evidence: Evidence) -> None:
+        """Wait for what recordings tell."""
+        why, deadline_s = "there was no more time", time.monotonic() + _EVIDENCE_S
+        try:
+            while (left := evidence.waiting) and time.monotonic() < deadline_s:
+                self._book.doing = f"looking at {counted(left, 'recording')}"
+                self._keeper.show()
+                evidence.finish(_SHOW_S)
+        except KeyboardInterrupt:
+            why = "it was asked to end"
+        if left := evidence.waiting:
+            self._book.notes.append(f"Recordings that were not looked at, as {why}: {left}.")
 
     def _attend(self, process: ServedProcess) -> None:
         """Take in what the process says, and how it gets on; if it has ended, or never will, let it go."""
@@ -143,6 +171,7 @@ class _Soak:
         process, self._process = self._process, None
         if process is not None:
             self._listener.close(process)
+        self._keeper.end()
         shutil.rmtree(Path(self._config.folder) / ROUNDS, ignore_errors=True)
 
     def _processes(self) -> dict[str, int]:

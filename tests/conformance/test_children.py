@@ -47,6 +47,32 @@ def test_output_errors_and_exit_code_are_kept(tmp_path: Path) -> None:
     assert ended == Ended("out\n", "err\n", 3, timed_out=False)
 
 
+def test_what_is_dismissed_ends_in_good_order(tmp_path: Path) -> None:
+    """It removes what it has made; who does not listen is killed in the end; nothing is run behind that."""
+    polite = "import signal, time; signal.signal(15, lambda *_: print('tidy') or exit(4)); "
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); "
+    with Children() as children:
+        ended: dict[str, Ended] = {}
+
+        def run(name: str, program: str) -> None:
+            program += f"open('{name}', 'w').write('ready\\n'); time.sleep(60)"
+            ended[name] = children.run([sys.executable, "-c", program], cwd=tmp_path, timeout_s=GENEROUS_S)
+
+        threads = [threading.Thread(target=run, args=each) for each in (("polite", polite), ("deaf", deaf))]
+        for thread in threads:
+            thread.start()
+        for name in ("polite", "deaf"):
+            wait_for(tmp_path / name)
+        children.dismiss(0.2)
+        with pytest.raises(Inconclusive):
+            children.run(["true"], cwd=tmp_path, timeout_s=GENEROUS_S)
+        threads[0].join(GENEROUS_S)
+        assert ended["polite"] == Ended("tidy\n", "", 4, timed_out=False)
+        assert "deaf" not in ended
+    threads[1].join(GENEROUS_S)
+    assert ended["deaf"].exit_code == -9
+
+
 def test_a_timeout_kills_the_whole_group(tmp_path: Path) -> None:
     """The process and its own children are gone, and what was said until then is kept."""
     script = "sleep 60 & echo $$ $! > pids; echo so far; wait"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +26,7 @@ class Refusal(UsageError):
         return "It cannot be done."
 
 
-def soak(config: SoakConfig, *, on_sample: Callable[[Account], object]) -> Account:
+def soak(config: SoakConfig, *, on_sample: Callable[[Account], object], claim: bool) -> Account:
     """Come to an account, or to an end."""
     folder = Path(config.folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -36,17 +37,19 @@ def soak(config: SoakConfig, *, on_sample: Callable[[Account], object]) -> Accou
         raise Inconclusive("Nothing could be started.")
     if config.seed == STOPPED:
         raise Refusal
+    if config.seed == WAITS:
+        try:
+            on_sample(now)
+            while True:
+                time.sleep(0.05)  # not signal.pause, which misses what came just before
+        except KeyboardInterrupt:
+            return account(seed=config.seed, interrupted="it was interrupted")
     died = folder / "died"
     begins_anew = config.seed == DIES_ONCE and died.exists()
     on_sample(account(seed=config.seed, requests=0, outcomes={}) if begins_anew else now)
     if config.seed == DIES or (config.seed == DIES_ONCE and not begins_anew):
         died.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    if config.seed == WAITS:
-        try:
-            signal.pause()
-        except KeyboardInterrupt:
-            return account(seed=config.seed, interrupted="it was interrupted")
     if config.seed == FINDS:
         (folder / "lost.trace.json").write_text("a trace")
         found = Finding(at_s=1.0, kind="bytes", message="Bytes differ.", trace=str(folder / "lost.trace.json"))

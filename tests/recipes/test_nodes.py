@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,11 @@ STRESS = ROOT / "stress"
 Process = subprocess.Popen[str]
 SETUP = """
 mkdir -p "$2/bin"
-for program in omni-ipc python; do ln -s "$(command -v $program)" "$2/bin/$program"; done
+ln -s "$(command -v python)" "$2/bin/python"
+if [ -n "$STUB" ]; then printf '#!/bin/sh\\necho "$@"\\n' >"$2/bin/omni-ipc" && chmod +x "$2/bin/omni-ipc"
+else ln -s "$(command -v omni-ipc)" "$2/bin/omni-ipc"; fi
 """
+"""With programs as they are; or, where it is not them that matter, with one that only says what it was asked for."""
 
 
 @pytest.fixture
@@ -32,7 +36,7 @@ def checkout(tmp_path: Path) -> Path:
     """The scripts, with a set-up that takes this Python as it is, and a check of the GPU that is told how to end."""
     folder = tmp_path / "checkout" / "stress"
     folder.mkdir(parents=True)
-    for name in ("gpu_node.sh", "slurm.sbatch"):
+    for name in ("gpu_node.sh", "lib.sh", "slurm.sbatch"):
         shutil.copy(STRESS / name, folder)
     (folder / "setup.sh").write_text(SETUP)
     (folder / "gpu_check.sh").write_text(
@@ -48,7 +52,7 @@ def started(checkout: Path, *words: str, check: str = "0", before: Path | None =
     return subprocess.Popen(
         words,
         cwd=checkout.parent,
-        env={**os.environ, **known, "TMPDIR": str(checkout.parent), "CHECK": check, **env},
+        env={**os.environ, **known, "TMPDIR": str(checkout.parent), "CHECK": check, "STUB": "", **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -56,9 +60,9 @@ def started(checkout: Path, *words: str, check: str = "0", before: Path | None =
     )
 
 
-def node(checkout: Path, *words: str, minutes: str = "0", check: str = "0") -> Process:
-    script = str(checkout / "stress" / "gpu_node.sh")
-    return started(checkout, "sh", script, "--device", "cpu", "--minutes", minutes, "--out", "out", *words, check=check)
+def node(checkout: Path, *words: str, minutes: str = "0", check: str = "0", stub: str = "1") -> Process:
+    options = ("--device", "cpu", "--minutes", minutes, "--out", "out", *words)
+    return started(checkout, "sh", str(checkout / "stress" / "gpu_node.sh"), *options, check=check, STUB=stub)
 
 
 def ended(process: Process, timeout_s: float = 60.0) -> tuple[int, str, str]:
@@ -69,8 +73,9 @@ def ended(process: Process, timeout_s: float = 60.0) -> tuple[int, str, str]:
 @pytest.mark.parametrize(("check", "code"), [("0", 0), ("1", 1), ("137", 3)])
 def test_a_node_ends_as_its_worst_step(checkout: Path, check: str, code: int) -> None:
     """The table names each step, its code and its log; nothing else of it is left but the results."""
-    ended_with, out, err = ended(node(checkout, check=check))
-    assert (ended_with, err) == (code, "")
+    ended_with, out, err = ended(node(checkout, check=check, stub="" if code == 0 else "1"))
+    assert ended_with == code
+    assert [line.split()[1] for line in err.splitlines()] == ["setup,", "doctor,", "check,"]
     steps = [line.split()[:2] for line in out.splitlines()[1:]]
     assert steps == [["setup", "0"], ["doctor", "0"], ["check", str(code)]]
     assert "--device cpu --out" in (checkout.parent / "out" / "check.log").read_text()
@@ -93,14 +98,77 @@ def test_a_node_that_is_stopped_tells_how_far_it_came(checkout: Path) -> None:
     [
         (["--gpu"], "sh stress/gpu_node.sh [--python python3]"),
         (["--out"], "omni_ipc: --out needs a value."),
-        (["--minutes", "long"], "could not convert string to float: 'long'"),
+        (["--minutes", "30m"], "'30m' is no number of minutes."),
+        (["results"], "sh stress/gpu_node.sh [--python python3]"),
+        (["--out", "/proc/results"], "'/proc/results' is no folder that can be written to."),
     ],
 )
 def test_a_call_that_is_wrong_is_refused(checkout: Path, words: Sequence[str], said: str) -> None:
-    """With what it takes."""
+    """With what it takes, before anything is set up."""
     code, _, err = ended(node(checkout, *words))
     assert code == 2
     assert said in err
+    assert not list(checkout.parent.glob("omni-ipc-node.*"))
+
+
+def test_what_stands_behind_the_options_goes_to_the_check(checkout: Path) -> None:
+    """As it is: a check of its own measure."""
+    ended(node(checkout, "--", "--soak-minutes", "0.1"))
+    assert "--device cpu --out" in (said := (checkout.parent / "out" / "check.log").read_text())
+    assert said.endswith("/check -- --soak-minutes 0.1\n")
+
+
+def test_a_check_that_is_interrupted_in_the_set_up_says_so(checkout: Path) -> None:
+    """At once, with 130: nothing was checked, and nothing of the set-up is left."""
+    (checkout / "stress" / "setup.sh").write_text('touch "$2/begun"\nsleep 60\n')
+    shutil.copy(STRESS / "gpu_check.sh", checkout / "stress")
+    (checkout.parent / "bare").write_text("#!/bin/sh\nexit 1\n")
+    (checkout.parent / "bare").chmod(0o755)
+    script = str(checkout / "stress" / "gpu_check.sh")
+    process = started(checkout, "sh", script, "--python", str(checkout.parent / "bare"))
+    until(lambda: bool(list(checkout.parent.glob("omni-ipc-check.*/begun"))))
+    os.killpg(process.pid, signal.SIGINT)
+    code, _, err = ended(process)
+    assert code == 130
+    assert "interrupted in the set-up: nothing was checked." in err
+    assert not list(checkout.parent.glob("omni-ipc-check.*"))
+
+
+def test_wheels_of_another_checkout_are_refused(tmp_path: Path) -> None:
+    """What lies here is to be checked: not one that differs in a module, or lacks one, or is no wheel."""
+    for path in ("checkout/omni_ipc", "wheels"):
+        (tmp_path / path).mkdir(parents=True)
+    module, wheel = tmp_path / "checkout" / "omni_ipc" / "a.py", tmp_path / "wheels" / "omni_ipc-1-py3-none-any.whl"
+
+    def said() -> tuple[int, str]:
+        command = [sys.executable, str(STRESS / "same_wheel.py"), "wheels", "checkout"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+        return done.returncode, done.stderr
+
+    assert "there are 0 wheels of omni-ipc in 'wheels'" in said()[1]
+    wheel.write_bytes(b"PK")
+    assert "cannot be read: File is not a zip file. Make it again" in said()[1]
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("omni_ipc/a.py", "one = 1\n")
+        archive.writestr("omni_ipc-1.dist-info/RECORD", "")
+    module.write_text("one = 1\n")
+    assert said() == (0, "")
+    module.write_text("one = 2\n")
+    code, sentence = said()
+    assert (code, "is not of this checkout: omni_ipc/a.py differs." in sentence) == (1, True)
+    module.with_name("b.py").touch()
+    module.write_text("one = 1\n")
+    assert "omni_ipc/b.py differs" in said()[1]
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="apt-get install shellcheck")
+def test_scripts_are_what_shellcheck_would_have_them() -> None:
+    """All of this folder, and those that set up and test."""
+    scripts = sorted([*STRESS.glob("*.sh"), *STRESS.glob("*.sbatch"), *(ROOT / "scripts").glob("*.sh")])
+    done = subprocess.run(
+        ["shellcheck", "-x", *map(str, scripts)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_slurm_starts_a_node_each_and_makes_one_page(checkout: Path) -> None:
@@ -172,7 +240,7 @@ def test_a_node_is_set_up_from_wheels_over_its_own_torch(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["/nonexistent"], "'/nonexistent' is no Python 3.11 or newer."),
+        (["/nonexistent"], "there is no '/nonexistent'."),
         ([sys.executable, "venv", "nowhere"], "there is no folder 'nowhere'."),
     ],
 )

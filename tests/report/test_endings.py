@@ -40,6 +40,7 @@ def test_each_error_has_an_exit_code(error: BaseException, code: int) -> None:
 def test_an_expected_error_is_told_in_its_own_words() -> None:
     """The error wrote the sentence; nothing is added to it, and a worker's traceback stays behind."""
     assert ending_of(UsageError("Do that.")).sentence == "Do that."
+    assert ending_of(UnknownName("defect", "evil\nname", ())).sentence == "There is no defect 'evil␊name'. Known: none."
     assert ending_of(PeerFailed("It broke: why\nTraceback (most recent call last):\n")).sentence == "It broke: why"
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 import pytest
 
+from omni_ipc.errors import UsageError
 from omni_ipc.report.output import Output, table
 
 
@@ -18,3 +22,21 @@ def test_a_line_is_shown_letter_by_letter(capsys: pytest.CaptureFixture[str]) ->
     """As in tables."""
     Output(None).say("pip install 'omni-ipc[bench]'")
     assert capsys.readouterr().out == "pip install 'omni-ipc[bench]'\n"
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The result is written first; what failed is told, and decides only where nothing is violated."""
+
+    def refuse() -> None:
+        raise UsageError("No space left.")
+
+    for code in (1, 0):
+        result, page = tmp_path / f"{code}.json", tmp_path / f"{code}.html"
+        out = Output(str(result))
+        with pytest.raises(UsageError, match="No space left") if code == 0 else contextlib.nullcontext():
+            assert out.write("explore", code, "found", refuse, page.touch) == 1
+        assert result.exists()
+        assert page.exists()
+    assert capsys.readouterr().err == "omni-ipc: No space left.\n"

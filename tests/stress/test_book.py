@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omni_ipc.accounts import Histogram, Validation
+from omni_ipc.accounts import Validation
+from omni_ipc.histograms import Histogram
 from omni_ipc.records import Verdict
 from omni_ipc.serving.results import Outcome
 from omni_ipc.stress.book import LOST, MOST_SAMPLES, Around, Book
@@ -134,11 +135,11 @@ def test_memory_that_grows_from_round_to_round_is_found(sizes: list[int], grew: 
 
 def test_what_rounds_measured_is_added_up(book: Book) -> None:
     """Region by region, in the order of their names."""
-    book.measured({"worker Pack": Histogram((1, 2), 0.5), "engine Take": Histogram((1,), 0.1)})
-    book.measured({"worker Pack": Histogram((0, 1, 4), 1.0)})
+    book.measured({"worker Pack": Histogram({0: 1, 1: 2}, 0.5), "engine Take": Histogram({0: 1}, 0.1)})
+    book.measured({"worker Pack": Histogram({1: 1, 2: 4}, 1.0)})
     regions = book.account().regions
     assert [*regions] == ["engine Take", "worker Pack"]
-    assert regions["worker Pack"] == Histogram((1, 3, 4), 1.5)
+    assert regions["worker Pack"] == Histogram({0: 1, 1: 3, 2: 4}, 1.5)
 
 
 def test_an_account_tells_what_recordings_came_to(book: Book, ledger: Ledger) -> None:

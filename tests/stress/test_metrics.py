@@ -9,8 +9,9 @@ import urllib.request
 
 import pytest
 
-from omni_ipc.accounts import Histogram
+from omni_ipc.accounts import FINDINGS
 from omni_ipc.errors import EnvironmentMissing, UsageError
+from omni_ipc.histograms import Histogram, bin_of
 from omni_ipc.stress.metrics import serving_metrics
 from tests.support.accounts import LOST, account
 
@@ -28,7 +29,9 @@ def test_metrics_are_the_account_that_was_shown_last() -> None:
         assert fetch(metrics.address) == []
         metrics.show(account(requests=1))
         assert "omni_ipc_soak_requests_total 1.0" in fetch(metrics.address)
-        metrics.show(account(requests=111, findings=(LOST,), latencies={"video": Histogram((1, 0, 4), 3e-6)}))
+        metrics.show(
+            account(requests=111, findings=(LOST,), latencies={"video": Histogram({3: 1, bin_of(2**11): 4}, 3e-6)})
+        )
         told = fetch(metrics.address)
     for line in (
         "omni_ipc_soak_requests_total 111.0",
@@ -36,11 +39,11 @@ def test_metrics_are_the_account_that_was_shown_last() -> None:
         "omni_ipc_soak_checked_bytes_total 5.36870912e+09",
         'omni_ipc_soak_faults_total{fault="kill"} 1.0',
         'omni_ipc_soak_findings_total{kind="outcome"} 1.0',
-        'omni_ipc_soak_latency_seconds_bucket{kind="video",le="2e-06"} 1.0',
-        'omni_ipc_soak_latency_seconds_bucket{kind="video",le="4e-06"} 5.0',
+        'omni_ipc_soak_latency_seconds_bucket{kind="video",le="0.002048"} 1.0',
+        'omni_ipc_soak_latency_seconds_bucket{kind="video",le="0.004096"} 5.0',
         'omni_ipc_soak_latency_seconds_bucket{kind="video",le="+Inf"} 5.0',
         'omni_ipc_soak_latency_seconds_sum{kind="video"} 3e-06',
-        'omni_ipc_soak_region_seconds_count{region="engine Pump.Deliver"} 90.0',
+        'omni_ipc_soak_region_seconds_count{process="engine",region="Pump.Deliver"} 90.0',
         "omni_ipc_soak_running_seconds 60.5",
         "omni_ipc_soak_requests_open 3.0",
         'omni_ipc_soak_resident_bytes{process="worker 0"} 5.24288e+07',
@@ -49,6 +52,22 @@ def test_metrics_are_the_account_that_was_shown_last() -> None:
         assert line in told, line
     with pytest.raises(urllib.error.URLError):
         fetch(metrics.address)
+
+
+def test_what_may_be_counted_is_there_from_the_start() -> None:
+    """An alert on `increase()` sees the first finding only if there was a sample before it; buckets stay the same."""
+    pytest.importorskip("prometheus_client", reason="pip install 'omni-ipc[prometheus]'")
+    with serving_metrics("0") as metrics:
+        metrics.show(account(requests=0, outcomes={}, faults=(), latencies={}, regions={}, samples=()))
+        before = fetch(metrics.address)
+        metrics.show(account(findings=(LOST,)))
+        after = fetch(metrics.address)
+    for kind in FINDINGS:
+        assert f'omni_ipc_soak_findings_total{{kind="{kind}"}} 0.0' in before
+    for line in ('faults_total{fault="hog"} 0.0', 'outcomes_total{outcome="lost with the engine"} 0.0'):
+        assert f"omni_ipc_soak_{line}" in before
+    names = {line.rpartition(" ")[0] for line in before if not line.startswith("#")}
+    assert names <= {line.rpartition(" ")[0] for line in after}
 
 
 def test_a_soak_that_nobody_looked_at_has_metrics() -> None:

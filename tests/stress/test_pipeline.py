@@ -61,7 +61,7 @@ def test_step_by_step_each_request_takes_as_many_as_it_asks_for(wanted: Sequence
 def test_step_by_step_who_was_given_up_is_forgotten() -> None:
     """One that is missing from a batch has ended: nothing is kept of it."""
     model = pipeline()
-    given_up, other = request(1, steps=3), request(2, steps=4)
+    given_up, other = request(1, steps=2), request(2, steps=4)
     assert model.step([given_up, other]) == [None, None]
     assert model.step([other]) == [None]
     assert model.step([given_up, other]) == [None, None]

@@ -54,6 +54,14 @@ def test_how_much_is_recorded_can_be_chosen(changes: dict[str, object], recorded
     assert sum(draw(config, number, room(config)).recorded for number in range(40)) == recorded
 
 
+def test_behind_a_round_in_which_something_was_found_all_are_recorded() -> None:
+    """Twenty of them: what shows itself once may show itself again; none of these goes step by step."""
+    plans = [draw(CONFIG, number, room(CONFIG), suspicious=30) for number in range(31, 60)]
+    recorded = {plan.number for plan in plans if plan.recorded}
+    assert recorded == {*range(31, 51), 53, 57}
+    assert not [plan for plan in plans if plan.recorded and plan.engine.step_execution]
+
+
 @settings(max_examples=60)
 @given(st.integers(1, 16), st.integers(0, 512 * GIB), st.integers(1, 200), st.integers(1, 50))
 def test_whatever_memory_there_is_a_round_fits_into_it(workers: int, more: int, clients: int, number: int) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -110,13 +111,19 @@ def test_it_is_asked_to_end_once_nobody_wants_more_and_killed_if_it_does_not(ser
 
 
 def test_one_that_is_over_before_it_was_told_what_to_do_is_told_of(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As one without memory for its imports: no broken pipe, but an ending."""
-    monkeypatch.setattr("tests.stress.test_process.SPEAKING", "import sys; sys.stdin.close(); sys.exit(1)\n")
-    served = serve("")
-    assert heard(served) == []
-    assert served.ending() == "ended with exit status 1"
+
+    def fail(_: object, **how: Any) -> subprocess.Popen[str]:
+        child = subprocess.Popen([sys.executable, "-c", "import sys; sys.exit(1)"], **how)
+        child.wait()
+        return child
+
+    monkeypatch.setattr(process, "start_leashed", fail)
+    with ServedProcess(ORDER, ledger, tmp_path / "log") as served:
+        assert heard(served) == []
+        assert served.ending() == "ended with exit status 1"
 
 
 def test_one_that_cannot_be_started_is_told_in_a_sentence(

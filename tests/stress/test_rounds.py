@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from omni_ipc import trees
+from omni_ipc.accounts import STEPWISE
 from omni_ipc.errors import OmniError, PeerFailed
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.core import EngineCore
@@ -23,7 +24,7 @@ from omni_ipc.serving.statistics import Statistics
 from omni_ipc.serving.streams import OutputStream
 from omni_ipc.stress import rounds
 from omni_ipc.stress.client import Clients
-from omni_ipc.stress.ledger import STEPWISE, Ledger
+from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.plans import Plan, Room
 from omni_ipc.stress.rounds import Around, Round
 from omni_ipc.stress.settings import SoakConfig
@@ -101,45 +102,42 @@ def test_of_an_engine_that_serves_well_nothing_is_found(changes: dict[str, Any],
     assert went.latencies[STEPWISE] == went.counts["result"] * stepwise
 
 
-class CountsTwice(EngineCore):
-    """An engine that counts a result too many."""
+def miscounting(**more: int) -> type[EngineCore]:
+    """Make an engine that counts otherwise: so many more of each."""
 
-    def statistics(self) -> Statistics:
-        told = super().statistics()
-        return msgspec.structs.replace(told, ended={**told.ended, Outcome.RESULT: told.ended[Outcome.RESULT] + 1})
+    class Miscounting(EngineCore):
+        def statistics(self) -> Statistics:
+            told = super().statistics()
+            ended = {outcome: count + more.get(outcome, 0) for outcome, count in told.ended.items()}
+            admitted, left = told.admitted + more.get("admitted", 0), told.open + more.get("open", 0)
+            return msgspec.structs.replace(told, admitted=admitted, ended=ended, open=left)
 
-
-class Forgets(EngineCore):
-    """One that does not know of one of its results."""
-
-    def statistics(self) -> Statistics:
-        told = super().statistics()
-        return msgspec.structs.replace(told, ended={**told.ended, Outcome.RESULT: told.ended[Outcome.RESULT] - 1})
+    return Miscounting
 
 
-class LeavesOpen(EngineCore):
-    """One that has shut down, and not ended all."""
-
-    def statistics(self) -> Statistics:
-        told = super().statistics()
-        return msgspec.structs.replace(told, open=told.open + 1)
-
-
-class AdmitsMore(EngineCore):
-    """One with a request that nobody has made."""
-
-    def statistics(self) -> Statistics:
-        told = super().statistics()
-        aborted = {Outcome.ABORTED: told.ended[Outcome.ABORTED] + 1}
-        return msgspec.structs.replace(told, admitted=told.admitted + 1, ended={**told.ended, **aborted})
-
-
-@pytest.mark.parametrize("core", [CountsTwice, Forgets, LeavesOpen, AdmitsMore])
-def test_an_engine_that_counts_otherwise_than_its_clients_is_found(core: type[EngineCore], go: Go) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"result": 1},  # for a request that has another outcome, too
+        {"result": -1},  # a request without an outcome
+        {"admitted": 1, "aborted": 1},  # a request that nobody has made
+        {"result": 1, "aborted": -1},  # that nobody has taken
+        {"error": -1, "aborted": 1},  # where its client was told something else
+    ],
+    ids=str,
+)
+def test_an_engine_that_counts_otherwise_than_its_clients_is_found(more: dict[str, int], go: Go) -> None:
     """Two outcomes for one request, none for another, one for nobody's: what each side has seen has to agree."""
-    (found,) = go(core=core, abrupt=True).heard.finds
-    assert found[0] == "outcome"
-    assert "the engine counts" in found[1]
+    ((kind, told),) = go(core=miscounting(**more)).heard.finds
+    assert kind == "outcome"
+    assert "requests the engine counts" in told
+
+
+def test_an_engine_that_has_shut_down_and_not_ended_all_is_found(go: Go) -> None:
+    """Whoever waits for that one would wait for ever."""
+    ((kind, told),) = go(core=miscounting(open=1), abrupt=True).heard.finds
+    assert kind == "outcome"
+    assert ", and 1 open." in told
 
 
 class Flips(VariedExecutor):

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from omni_ipc.accounts import Account, Finding, Histogram, Machine, Sample, Survived, Validation
+from omni_ipc.accounts import Account, Finding, Machine, Sample, Survived, Validation
+from omni_ipc.histograms import Histogram
 
 MACHINE = Machine(
     host="alpha",
@@ -45,8 +46,8 @@ PLAIN = Account(
     requests=100,
     outcomes={"result": 90, "aborted": 10},
     checked_bytes=5 << 30,
-    latencies={"small": Histogram((0, 0, 0, 60, 30), 0.0009)},
-    regions={"engine Pump.Deliver": Histogram((10, 80), 0.0001)},
+    latencies={"small": Histogram({7: 60, 15: 30}, 0.0009)},
+    regions={"engine Pump.Deliver": Histogram({0: 10, 1: 80}, 0.0001)},
     samples=(sample(0.0), sample(30.0, ended=50, resident=80 << 20, slots=4), sample(60.0, ended=100)),
     faults=(Survived(at_s=20.0, fault="kill", target="worker 0", told=("PeerDied", "PeerDied"), recovered_s=1.5),),
     validations=(Validation(spec="AsyncOutput", accepted=3, rejected=0, inconclusive=1, steps=900),),

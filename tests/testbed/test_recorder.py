@@ -34,6 +34,33 @@ def test_conflicting_accesses_have_their_values() -> None:
     ]
 
 
+def test_objects_that_the_same_steps_use_are_told_apart_by_their_values() -> None:
+    """What leaked is seen, though what did not leak was used by the same steps, and comes first."""
+
+    class Table:
+        def __init__(self, rt: ControlledRuntime) -> None:
+            self.lock = rt.lock()
+            self.waiting: dict[str, int] = {}
+            self.cached: dict[str, int] = {}
+            rt.watch(self, self.lock, name="Table")
+
+        def take(self, key: str) -> None:
+            with self.lock:
+                self.cached[key] = len(self.waiting)
+
+    def scenario(rt: ControlledRuntime) -> None:
+        table = Table(rt)
+        and_join(rt, lambda: table.take("a"))
+        with table.lock:
+            assert (table.waiting, table.cached) == ({}, {}), "it leaks"
+
+    told = [access for step in trace_of(scenario).steps for access in step.accesses if step.task == "main"]
+    assert {access.target: access.value for access in told if access.target.startswith("Table.")} == {
+        "Table.waiting": "{}",
+        "Table.cached": "{'a': 0}",
+    }
+
+
 def test_what_one_task_alone_uses_is_not_told() -> None:
     """It explains nothing."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,7 @@ REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="{}
 )
 def test_a_step_is_as_its_exit_code_says(code: str, verdict: Verdict, told: str, tmp_path: Path) -> None:
     """With the last line of what it said, which is kept."""
-    done = _do(tmp_path, "device", 60, (sys.executable, "-c", code))
+    done = _do(tmp_path, os.environ, "device", 60, (sys.executable, "-c", code))
     assert (done.verdict, done.told) == (verdict, told)
     assert Path(done.log).exists()
 
@@ -35,14 +36,16 @@ def test_a_step_is_as_its_exit_code_says(code: str, verdict: Verdict, told: str,
 def test_a_step_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     """It is told after how long, and nothing of it is left behind."""
     code = "import subprocess, time; subprocess.Popen(['sleep', '600']); time.sleep(600)"
-    done = _do(tmp_path, "device", 2, (sys.executable, "-c", code))
+    done = _do(tmp_path, os.environ, "device", 2, (sys.executable, "-c", code))
     assert done.verdict is Verdict.INCONCLUSIVE
-    assert done.told == "it did not end within 2 s, and was ended; the last line: it said nothing"
+    assert done.told == "it did not end within 2 s, and was ended: see --limit; the last line: it said nothing"
 
 
 def test_a_step_that_tried_nothing_shows_nothing(tmp_path: Path) -> None:
     """All tests are skipped where there is no device: that is no success."""
-    done = _do(tmp_path, "tests", 60, (sys.executable, "-c", ""), lambda: (0, "0 passed, 0 failed, 9 skipped"))
+    done = _do(
+        tmp_path, os.environ, "tests", 60, (sys.executable, "-c", ""), lambda: (0, "0 passed, 0 failed, 9 skipped")
+    )
     assert (done.verdict, done.told) == (Verdict.INCONCLUSIVE, "0 passed, 0 failed, 9 skipped")
 
 
@@ -60,7 +63,7 @@ def test_folders_with_tests_of_a_device_are_found() -> None:
 def test_the_script_checks_a_machine_and_says_so_last(tmp_path: Path) -> None:
     """On the host, with little of each: a table, the same as JSON, and a log of each step."""
     script = ["sh", str(ROOT / "stress" / "gpu_check.sh"), "--device", "cpu", "--python", sys.executable]
-    little = ["--tests", "tests/stress/devices/test_streams.py", "--repeat", "1", "--soak", "5"]
+    little = ["--tests", "tests/stress/devices/test_streams.py", "--repeat", "1", "--soak-minutes", "0.1"]
     done = subprocess.run(
         [*script, "--out", str(tmp_path), "--", *little], capture_output=True, text=True, timeout=380, check=False
     )

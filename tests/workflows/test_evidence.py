@@ -99,6 +99,19 @@ def test_a_folder_of_findings_is_as_large_as_may_be(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name != "soak"] == ["dropped"]
 
 
+def test_nothing_that_was_kept_before_is_in_the_way(tmp_path: Path) -> None:
+    """As of a shard that is begun anew in the same folder: both stay, and each finding names its own."""
+    for attempt in range(3):
+        evidence = Evidence(tmp_path, defect=None, workers=1)
+        (recordings := tmp_path / "recordings").mkdir()
+        (recordings / f"{attempt}.jsonl").touch()
+        evidence.keep(recordings, 4)
+        place = Path(evidence.place(4) or "")
+        assert [path.name for path in place.iterdir()] == [f"{attempt}.jsonl"]
+        assert evidence.waiting == 1
+    assert sorted(path.name for path in (tmp_path / "findings").iterdir()) == ["round-4", "round-4-2", "round-4-3"]
+
+
 def test_what_was_not_recorded_is_no_evidence(tmp_path: Path) -> None:
     """A round of which nothing was taken down is passed over."""
     with Evidence(tmp_path / "soak", defect=None, workers=1) as evidence:

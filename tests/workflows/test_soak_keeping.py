@@ -143,7 +143,29 @@ def test_samples_are_taken_and_shown_when_they_are_due(soak: Kept) -> None:
 def test_a_full_disk_is_told_in_the_account(soak: Kept) -> None:
     """Which is shown, and given, all the same."""
     (Path(soak.config.folder) / shards.ACCOUNT).mkdir(parents=True)
+    soak.keeper.end()
     account = soak.keeper.conclude()
     assert "no regular file" in account.interrupted
     assert soak.shown == [account]
     assert len(account.samples) == 1
+
+
+def test_an_account_lasts_until_the_last_process_has_ended(soak: Kept) -> None:
+    """What recordings tell comes behind that, and makes no rate lower; what is done then is told meanwhile."""
+    soak.keeper.end()
+    soak.book.doing = "looking at 2 recordings"
+    soak.keeper.show()
+    account = soak.keeper.conclude()
+    assert [each.doing for each in soak.shown] == ["looking at 2 recordings", ""]
+    assert soak.shown[0].seconds == account.seconds
+
+
+def test_a_defect_that_does_not_show_is_no_soak_that_ended_well(tmp_path: Path) -> None:
+    """It is said, unless something was found, or the soak did not come to its end."""
+    for found, interrupted, told in ((False, "", 1), (True, "", 0), (False, "it was interrupted", 0)):
+        with kept(tmp_path, defect="dual_writers") as soak:
+            soak.book.interrupted = interrupted
+            if found:
+                soak.keeper.find("bytes", "A byte is wrong.")
+            reasons = soak.keeper.conclude().reasons
+            assert [reason.startswith("The defect 'dual_writers' did not show.") for reason in reasons] == [True] * told

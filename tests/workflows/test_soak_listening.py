@@ -41,9 +41,9 @@ def listening(soak: Kept, told: list[str] | None = None) -> Listener:
     return Listener(soak.config, soak.keeper, [].append if told is None else told.append)
 
 
-def part(listener: Listener, *, well: bool) -> Process:
+def part(listener: Listener, *, well: bool, ending: str = "was killed by SIGSEGV") -> Process:
     process = Process(well=well)
-    listener.part(cast("ServedProcess", process), "was killed by SIGSEGV")
+    listener.part(cast("ServedProcess", process), ending)
     return process
 
 
@@ -103,19 +103,40 @@ def test_what_is_found_and_what_processes_take_is_passed_on(soak: Kept) -> None:
     assert [kind for kind, _ in soak.findings()] == ["bytes", "leftover"]
 
 
+def test_an_engine_that_somebody_else_kills_is_not_told_as_one_that_did_not_start(soak: Kept) -> None:
+    """It had begun; and who has killed it is where the kernel tells it."""
+    listener = listening(soak)
+    listener.take(BEGAN)
+    part(listener, well=False, ending="was killed by SIGKILL")
+    listener.take(BEGAN)
+    ((_, sentence),) = soak.findings()
+    assert sentence.startswith("The process of engine and clients was killed by SIGKILL in round 4, and there was no")
+    assert "`dmesg`" in sentence
+
+
 def test_a_process_that_ends_by_itself_is_found_unless_a_fault_explains_it(soak: Kept, tmp_path: Path) -> None:
     """Who dies of nothing is found at the end at the latest; its workers may not outlive it."""
     listener = listening(soak)
     assert part(listener, well=True).closed
     part(listener, well=False)
     listener.conclude()
-    sentence = f"The process of engine and clients was killed by SIGSEGV. See {soak.keeper.log}."
-    assert soak.findings() == [("health", sentence)]
+    what = "The process of engine and clients was killed by SIGSEGV in its first round, and there was no fault"
+    assert soak.findings() == [("health", f"{what}. See {soak.keeper.log}.")]
     with kept(tmp_path, blows=(time.monotonic(),)) as harmed:
         listener = listening(harmed)
         part(listener, well=False)
         listener.conclude()
         assert harmed.findings() == []
+
+
+def test_requests_that_are_lost_with_an_engine_are_told_to_the_saboteur(soak: Kept) -> None:
+    """Who waited for them cannot be told any more; of a process that ended well there are none."""
+    heard: list[str] = []
+    listener = listening(soak, heard)
+    soak.ledger.add("admitted", 2)
+    part(listener, well=False)
+    part(listener, well=True)
+    assert heard == ["lost with the engine: 2 requests"]
 
 
 def test_a_worker_that_outlives_its_engine_is_found(soak: Kept, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@
       values[which].forEach((value, series) => {
         value.textContent = at === null ? last[which][series] : nearest(charts[which][series], at)[1];
       });
-      legends[which].querySelector(".moment").textContent = at === null ? "at the end" : spoken(at);
+      legends[which].querySelector(".moment").textContent = at === null ? "last seen" : spoken(at);
     });
   }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -16,7 +16,9 @@ from omni_ipc.report.quantities import duration
 
 WIDTH, HEIGHT = 640.0, 190.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 8.0, 18.0, 22.0  # around the plot
-_MOST_LETTERS = 40  # of marks: more of them would lie on each other
+_MOST_LETTERS = 40  # of marks: more of them would be one word
+_LETTER = 14.0  # what one takes, with the space beside it
+_MOST_TOGETHER = 3  # letters of marks that lie close
 _MOST_TITLES = 5
 _MOST_TIMES = 5
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -123,19 +125,34 @@ def _times(plot: _Plot) -> Iterator[Markup]:
 
 
 def _marked(plot: _Plot, marks: Sequence[Mark]) -> Iterator[Markup]:
-    """Draw marks as far as they lie apart."""
+    """Draw marks as far as they lie apart; letters that would lie on each other stand side by side."""
     at_same: dict[int, list[Mark]] = {}
     for mark in marks:
         at_same.setdefault(round(plot.x(mark.at_s)), []).append(mark)
+    few = len(at_same) <= _MOST_LETTERS
+    letters = dict(_lettered({x: there[0].letter for x, there in at_same.items()})) if few else {}
     for x, there in at_same.items():
         line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}"/>').format(x, x, _f(TOP), _f(HEIGHT - BOTTOM))
-        letter = Markup('<text x="{}" y="{}">{}</text>').format(x, _f(TOP - 5), there[0].letter)
-        shown = letter if len(at_same) <= _MOST_LETTERS else Markup("")
+        shown = letters.get(x, Markup(""))
         titles = [mark.title for mark in there[:_MOST_TITLES]]
         more = [f"{len(there) - _MOST_TITLES} more"] if len(there) > _MOST_TITLES else []
         yield (
             Markup('<g class="mark"><title>{}</title>').format("\n".join(titles + more)) + line + shown + Markup("</g>")
         )
+
+
+def _lettered(at: Mapping[int, str]) -> Iterator[tuple[int, Markup]]:
+    """Give the letters of marks by their places; those of close marks with the first of them."""
+    close: list[list[int]] = []
+    for x in sorted(at):
+        if close and x - close[-1][-1] < _LETTER:
+            close[-1].append(x)
+        else:
+            close.append([x])
+    for places in close:
+        word = "".join(at[x] for x in places[:_MOST_TOGETHER]) + "…" * (len(places) > _MOST_TOGETHER)
+        middle = (places[0] + places[min(len(places), _MOST_TOGETHER) - 1]) / 2
+        yield places[0], Markup('<text x="{}" y="{}">{}</text>').format(_f(middle), _f(TOP - 5), word)
 
 
 def _line(plot: _Plot, number: int, series: Series) -> Iterator[Markup]:

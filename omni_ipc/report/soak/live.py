@@ -11,7 +11,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from omni_ipc.accounts import Account, Finding
+from omni_ipc.accounts import KINDS, Account, Finding
+from omni_ipc.histograms import Histogram
 from omni_ipc.report.plain import Neutral, cut
 from omni_ipc.report.quantities import duration, figure, size
 from omni_ipc.report.soak.faults import told
@@ -26,7 +27,6 @@ Watch = Callable[[Account], None]
 _RECENT_S = 10.0  # over which the rate of now is counted
 _OFTEN_S, _SELDOM_S, _EARLY_S = 10.0, 60.0, 120.0  # between lines: at first, and later
 _LAST = 3  # findings that are shown
-_MOST_KINDS = 8
 _MOST_CHARACTERS = 200
 
 
@@ -47,10 +47,8 @@ def view(account: Account) -> RenderableType:
     facts.add_column(style="dim")
     for name, value in _facts(account):
         facts.add_row(name, Text(value))
-    parts: list[RenderableType] = [_head(account), "", facts]
-    if account.latencies:
-        parts += ["", latency_table(account, most=_MOST_KINDS)]
-    return Group(*parts, *_findings(account))
+    latencies = {kind: Histogram() for kind in KINDS} | account.latencies  # a line each from the start: nothing jumps
+    return Group(_head(account), "", facts, "", latency_table(latencies), *_found(account))
 
 
 def line(account: Account) -> str:
@@ -60,7 +58,7 @@ def line(account: Account) -> str:
         last = account.samples[-1]
         parts += [f"{last.open:,} open", size(last.taken or sum(last.resident.values()))]
     parts += [counted(len(account.faults), "fault"), counted(len(account.findings), "finding")]
-    return f"{_clock(account)}: {', '.join(parts)}"
+    return f"{_clock(account)}: {', '.join([*parts, *filter(None, [account.doing])])}"
 
 
 def recent_rate(account: Account) -> float:
@@ -79,6 +77,7 @@ class _Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._next_s = 0.0
+        self._doing = ""
         self._told: set[str] = set()  # findings: they come in the order of their times, not in that of their coming
 
     def tell(self, account: Account) -> None:
@@ -86,7 +85,8 @@ class _Lines:
             if sentence not in self._told:
                 self._told.add(sentence)
                 self._print(sentence)
-        if account.seconds >= self._next_s:
+        if account.seconds >= self._next_s or account.doing not in ("", self._doing):
+            self._doing = account.doing
             self._print(line(account))
             self._next_s = account.seconds + (_OFTEN_S if account.seconds < _EARLY_S else _SELDOM_S)
 
@@ -113,13 +113,17 @@ def _facts(account: Account) -> Iterator[tuple[str, str]]:
         yield "memory", f"{memory or 'no process'}; {size(last.shared)} shared"
         descriptors = counted(sum(last.descriptors.values()), "descriptor")
         yield "in use", f"{counted(last.open, 'request')}, {counted(last.slots, 'slot')}, {descriptors}"
-    if account.faults:
-        yield "faults", f"{len(account.faults):,}; the last one after {told(account.faults[-1])}"
-    for each in account.validations:
-        yield "spec", validation(each)
+    else:
+        yield from (("memory", "not looked at yet"), ("in use", "not looked at yet"))
+    last_one = f"; the last one after {told(account.faults[-1])}" if account.faults else ""
+    yield "faults", f"{len(account.faults):,}{last_one}"
 
 
-def _findings(account: Account) -> Iterator[RenderableType]:
+def _found(account: Account) -> Iterator[RenderableType]:
+    """Tell what comes one by one; below all else, as each takes a line more."""
+    if account.validations:
+        yield ""
+    yield from (Text(validation(each), "dim") for each in account.validations)
     if account.findings:
         yield ""
         yield Text(counted(len(account.findings), "finding"), "bold red")

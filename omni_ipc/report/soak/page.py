@@ -10,12 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from omni_ipc.accounts import Account, Finding, Histogram, Machine
+from omni_ipc.accounts import Account, Finding, Machine, Sample
+from omni_ipc.histograms import Histogram
 from omni_ipc.records import write_atomically
 from omni_ipc.report.quantities import duration, size
 from omni_ipc.report.soak.chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Point, draw
 from omni_ipc.report.soak.faults import by_kind, listed
-from omni_ipc.report.soak.histogram import bars, filled, span, summary
+from omni_ipc.report.soak.histogram import TITLES, bars, filled, span, summary
 from omni_ipc.report.soak.series import charts, marks
 from omni_ipc.report.soak.story import rate, sentences
 from omni_ipc.report.soak.text import commands, shard_cells
@@ -45,8 +46,9 @@ def page(whole: Account, shards: Mapping[str, Account] = MappingProxyType({})) -
         data=[[_readings(chart, series.points) for series in chart.series] for chart in pictures],
         times=[
             ("Latencies of results, from submit to the end", "kind", _histograms(whole.latencies)),
-            ("Regions", "process and region", _histograms(whole.regions)),
+            ("Regions", "process and region", _histograms(_longest_first(whole.regions))),
         ],
+        time_titles=TITLES,
         most_rows=_MOST_ROWS,
         fault_kinds=list(by_kind(whole.faults)),
         faults=list(listed(whole.faults)),
@@ -116,30 +118,42 @@ def _reading(chart: Chart, point: Point) -> str:
 
 
 def _histograms(named: Mapping[str, Histogram]) -> dict[str, Any]:
-    """Give rows of a table, what took longest in all first, and the times that its pictures reach over."""
+    """Give rows of a table, and the times that its pictures reach over."""
     places = filled(named.values())
-    ordered = sorted(named.items(), key=lambda each: -each[1].total_s)
     rows = [
         {
             "name": name,
             "many": f"{figures.many:,}",
-            "times": [duration(seconds) for seconds in figures[1:]],
+            "times": [*map(duration, (figures.mean_s, *figures.within_s))],
             "bars": bars(histogram, places),
         }
-        for name, histogram in ordered
+        for name, histogram in named.items()
         if (figures := summary(histogram)) is not None
     ]
     return {"rows": rows, "reach": f"{span(places[0])} … {span(places[-1])}" if places else ""}
 
 
-def _balance(shards: Mapping[str, Account], whole: Account) -> Iterator[tuple[str, str, str, str]]:
-    """Say what there was at the start, at most, and at the end; nothing if nobody looked."""
-    looked = [account.samples for account in shards.values() if account.samples]
-    if not looked:
+def _longest_first(regions: Mapping[str, Histogram]) -> dict[str, Histogram]:
+    return dict(sorted(regions.items(), key=lambda each: -each[1].total_s))
+
+
+def _balance(shards: Mapping[str, Account], whole: Account) -> Iterator[tuple[str, ...]]:
+    """Say what there was while all processes were up, first, at most and at last, and once all had ended.
+
+    Nothing if nobody ever saw all of them.
+    """
+    up = [looks for account in shards.values() if (looks := _up(account))]
+    if not up:
         return
+    left = [account.samples[-1] for account in shards.values() if account.samples]
     for what, said, of in _HELD:
-        first, last = sum(of(samples[0]) for samples in looked), sum(of(samples[-1]) for samples in looked)
-        yield what, said(first), said(max(map(of, whole.samples))), said(last)
+        first, last = sum(of(looks[0]) for looks in up), sum(of(looks[-1]) for looks in up)
+        yield what, *map(said, (first, max(map(of, whole.samples)), last, sum(map(of, left))))
+
+
+def _up(account: Account) -> list[Sample]:
+    """Give the looks at which an engine had worked, and it and all workers were there."""
+    return [at for at in account.samples if at.ended and len(at.resident) > account.workers]
 
 
 _HELD = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from omni_ipc.accounts import Account, Sample
@@ -12,6 +13,7 @@ from omni_ipc.report.soak.faults import letter, told
 
 MOST_LINES = 8  # in one picture: as many as there are colours
 COLUMNS = 160  # of a picture: more points could not be told apart
+_GAP_S, _GAP_LOOKS = 5.0, 5  # that nobody looked: so long, and as long as so many looks take
 
 
 def charts(account: Account) -> tuple[Chart, ...]:
@@ -19,20 +21,39 @@ def charts(account: Account) -> tuple[Chart, ...]:
     samples = account.samples
     if len(samples) < 2:
         return ()
-    columns = _columns(samples)
+    columns, gaps = _columns(samples), _gaps(samples)
     used = [_series("open requests", columns, lambda at: at.open), _series("slots", columns, lambda at: at.slots)]
-    shared = _series("shared, of all", columns, lambda at: at.shared)
-    return (
+    memory = [*_by_process(columns, lambda at: at.resident), _series("shared, of all", columns, lambda at: at.shared)]
+    whole = (
         Chart("Requests ended, a second", (Series("requests", _rates(samples)),), figure),
         Chart("In use", used, figure),
-        Chart("Memory", (*_by_process(columns, lambda at: at.resident), shared), size, grain=2),
+        Chart("Memory", memory, size, grain=2),
         Chart("Open descriptors", _by_process(columns, lambda at: at.descriptors), figure),
+    )
+    return tuple(
+        chart._replace(series=[_interrupted(series, gaps) for series in chart.series]) if gaps else chart
+        for chart in whole
     )
 
 
 def marks(account: Account) -> list[Mark]:
     """Give the faults of an account as marks in its pictures."""
     return [Mark(fault.at_s, letter(fault.fault), told(fault)) for fault in account.faults]
+
+
+def _gaps(samples: Sequence[Sample]) -> list[tuple[float, float]]:
+    """Give from when to when nobody looked, far longer than from one look to the next."""
+    apart = [later.at_s - earlier.at_s for earlier, later in itertools.pairwise(samples)]
+    least_s = max(_GAP_S, _GAP_LOOKS * statistics.median(apart))
+    pairs = zip(apart, itertools.pairwise(samples), strict=True)
+    return [(before.at_s, after.at_s) for took_s, (before, after) in pairs if took_s > least_s]
+
+
+def _interrupted(series: Series, gaps: Sequence[tuple[float, float]]) -> Series:
+    """Have nothing in the middle of each gap, whatever the line would be there."""
+    seen = [point for point in series.points if not any(begin < point.at_s < end for begin, end in gaps)]
+    nothing = [Point((begin + end) / 2, None) for begin, end in gaps]
+    return Series(series.name, sorted([*seen, *nothing], key=lambda point: point.at_s))
 
 
 def _columns(samples: Sequence[Sample]) -> list[Sequence[Sample]]:

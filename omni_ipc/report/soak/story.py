@@ -20,6 +20,9 @@ def sentences(account: Account) -> Iterator[str]:
         yield f"It ended after {duration(account.seconds)} of {duration(account.asked_s)}: {ended(account.interrupted)}"
     yield from account.reasons
     yield _requests(account)
+    if account.due_errors:
+        errors = counted(account.outcomes.get("error", 0), "error")
+        yield f"Of {errors} {account.due_errors:,} were to come: asked for, or of a pipeline that slept."
     yield f"{size(account.checked_bytes)} of outputs were checked by checksum."
     if account.taken_bytes and account.memory_bytes:
         yield f"The processes took {size(account.taken_bytes)} of memory at most, of {size(account.memory_bytes)}."

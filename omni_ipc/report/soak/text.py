@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import shlex
 from collections.abc import Iterator, Mapping
 
 from rich.console import RenderableType
 
 from omni_ipc.accounts import Account, Finding
+from omni_ipc.histograms import Histogram
 from omni_ipc.report.output import table
 from omni_ipc.report.plain import cut
 from omni_ipc.report.quantities import duration
-from omni_ipc.report.soak.histogram import summary
+from omni_ipc.report.soak.histogram import TITLES, summary
 from omni_ipc.report.soak.story import rate, sentences
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import sign, verdict_lines
@@ -29,18 +29,19 @@ def parts(account: Account) -> Iterator[RenderableType]:
     took = f"{where}, {duration(account.seconds)}, {rate(account)}"
     yield verdict_lines(name, account.verdict, took, *sentences(account))
     if account.latencies:
-        yield from ("", latency_table(account))
+        yield from ("", latency_table(account.latencies))
+    shown: set[str | None] = set()
     for finding in account.findings[:MOST_FINDINGS]:
         yield ""
-        yield from _finding(finding, account.defect)
+        yield from _finding(finding, account.defect, alike=finding.trace in shown)
+        shown.add(finding.trace)
     if len(account.findings) > MOST_FINDINGS:
         yield f"… and {counted(len(account.findings) - MOST_FINDINGS, 'more finding')}; --json and --html tell all"
 
 
-def latency_table(account: Account, *, most: int | None = None) -> RenderableType:
-    """Give a line a kind of request: what took longest in all first, and of these at most that many."""
-    titles = ("kind", "count", "half within", "99 % within", "all within")
-    return table(titles, list(itertools.islice(_latencies(account), most)))
+def latency_table(latencies: Mapping[str, Histogram]) -> RenderableType:
+    """Give a line a kind of request, also of those that there was none of."""
+    return table(("kind", "count", *TITLES), [_latencies(*each) for each in latencies.items()])
 
 
 def shard_table(shards: Mapping[str, Account]) -> RenderableType:
@@ -65,16 +66,18 @@ def commands(finding: Finding, defect: str | None) -> tuple[str, ...]:
     return shlex.join(replay), shlex.join(show)
 
 
-def _latencies(account: Account) -> Iterator[tuple[str, ...]]:
-    for kind, histogram in sorted(account.latencies.items(), key=lambda named: -named[1].total_s):
-        if (figures := summary(histogram)) is not None:
-            times = (figures.half_s, figures.most_s, figures.longest_s)
-            yield kind, f"{figures.many:,}", *map(duration, times)
+def _latencies(kind: str, histogram: Histogram) -> tuple[str, ...]:
+    if (figures := summary(histogram)) is None:
+        return kind, "0", *("" for _ in TITLES)
+    return kind, f"{figures.many:,}", *map(duration, figures.within_s)
 
 
-def _finding(finding: Finding, defect: str | None) -> Iterator[RenderableType]:
+def _finding(finding: Finding, defect: str | None, *, alike: bool) -> Iterator[RenderableType]:
     yield f"{finding.kind}, after {duration(finding.at_s)}: {cut(finding.message, _MOST_CHARACTERS)}"
     yield from (f"  {cut(line, _MOST_CHARACTERS)}" for line in finding.stood[:_MOST_STOOD])
-    yield from (f"  {command}" for command in commands(finding, defect))
+    if finding.trace is not None and alike:
+        yield f"  shown by the same trace: {finding.trace}"
+    else:
+        yield from (f"  {command}" for command in commands(finding, defect))
     if finding.recordings:
         yield f"  recorded in {finding.recordings}"

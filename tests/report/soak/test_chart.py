@@ -62,9 +62,20 @@ def test_everything_lies_within_the_picture() -> None:
 @pytest.mark.parametrize(("many", "letters"), [(3, 3), (300, 0)])
 def test_marks_have_letters_as_long_as_these_can_be_told_apart(many: int, letters: int) -> None:
     """All of them have a line and a title."""
-    text = drawn(level(0, 1), marks=tuple(Mark(number / 3, "K", f"kill {number}") for number in range(many)))
+    marks = tuple(Mark(number * 3.3, "K", f"kill {number}") for number in range(many))
+    text = drawn(level(0, 1), marks=marks, lasted_s=many * 3.3)
     assert text.count('<g class="mark">') == many
     assert len(re.findall(">K</text>", text)) == letters
+
+
+def test_letters_of_close_marks_stand_side_by_side() -> None:
+    """And not on each other; of many, the first ones. Each still has its line."""
+    close = (Mark(50.0, "S", "stop"), Mark(50.5, "K", "kill"), Mark(60.0, "M", "memory"))
+    text = drawn(level(0, 1), marks=close)
+    assert re.findall(r'y="13.0">([^<]+)</text>', text) == ["SK", "M"]
+    assert text.count('<g class="mark">') == 3
+    many = drawn(level(0, 1), marks=tuple(Mark(50.0 + number / 2, "S", "stop") for number in range(9)))
+    assert re.findall(r'y="13.0">([^<]+)</text>', many) == ["SSS…"]
 
 
 def test_marks_at_one_place_are_one_mark() -> None:

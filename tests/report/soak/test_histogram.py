@@ -1,51 +1,29 @@
-"""Times in bins: what is said of them is true, and the picture shows the rare ones."""
+"""Pictures of times: what they show is what was counted, and the rare ones are seen."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from omni_ipc.accounts import Histogram
-from omni_ipc.report.soak.histogram import bars, filled, span, summary
-
-EDGES_US = [2**place for place in range(40)]
-
-
-def binned(times_us: list[int]) -> Histogram:
-    """Count times as a soak does."""
-    counts = [0] * 41
-    for time_us in times_us:
-        counts[bisect_right(EDGES_US, time_us)] += 1
-    return Histogram(tuple(counts), sum(times_us) / 1e6)
-
-
-@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=300))
-def test_figures_are_upper_edges_that_are_at_most_twice_too_high(times_us: list[int]) -> None:
-    """Of the one in the middle, of the one of 99 in 100, and of the longest; the mean is exact."""
-    figures = summary(binned(times_us))
-    assert figures is not None
-    ordered = sorted(times_us)
-    ranks = ((figures.half_s, 0.5), (figures.most_s, 0.99), (figures.longest_s, 1.0))
-    for told_s, share in ranks:
-        true_us = ordered[max(-int(-len(ordered) * share // 1), 1) - 1]
-        assert true_us < told_s * 1e6 <= max(2 * true_us, 1)
-    assert figures.many == len(times_us)
-    assert abs(figures.mean_s - sum(times_us) / len(times_us) / 1e6) <= 1e-9 * (1 + figures.mean_s)
+from omni_ipc.histograms import Histogram, bin_of
+from omni_ipc.report.soak.histogram import bars, filled, octaves, span, summary
 
 
 def test_of_nothing_nothing_is_said() -> None:
     """An empty histogram has no middle, and no picture of more than its ground."""
-    assert summary(Histogram()) is summary(Histogram((0, 0), 0.0)) is None
-    assert filled([Histogram(), Histogram((0, 0))]) == range(0)
+    assert summary(Histogram()) is None
+    assert filled([Histogram(), Histogram()]) == range(0)
     assert "<rect" not in bars(Histogram(), range(0))
 
 
-def test_pictures_over_the_same_bins_can_be_compared() -> None:
-    """A bin lies at the same place in each; one of a single time among a million is still seen."""
-    one, other = Histogram((0, 0, 1_000_000, 1)), Histogram((0, 0, 0, 5, 5))
+def test_what_is_told_is_how_many_their_mean_and_what_shares_of_them_took_at_most() -> None:
+    """Of a hundred: 50, 95, 99, and all."""
+    figures = summary(Histogram({0: 50, 1: 45, 2: 4, 3: 1}, 0.001))
+    assert figures == (100, 1e-5, (1e-6, 2e-6, 3e-6, 4e-6))
+
+
+def test_pictures_over_the_same_bars_can_be_compared() -> None:
+    """A bar lies at the same place in each; one of a single time among a million is still seen."""
+    one, other = Histogram({2: 1_000_000, 5: 1}), Histogram({4: 2, 7: 3, 15: 5})
     places = filled([one, other])
     assert places == range(2, 5)
     place = re.compile(r'<rect x="([\d.]+)" y="[\d.]+" width="[\d.]+" height="([\d.]+)"><title>([^<]+)<')
@@ -55,6 +33,10 @@ def test_pictures_over_the_same_bins_can_be_compared() -> None:
     assert rare[2] == f"{span(3)}: 1" == "4 µs to 8 µs: 1"
 
 
-def test_the_first_bin_is_below_a_microsecond() -> None:
-    """As the account says."""
+def test_a_bar_holds_what_it_says() -> None:
+    """A time from its lower edge on, and below its upper one; the first bar is below a microsecond."""
     assert (span(0), span(1)) == ("below 1 µs", "1 µs to 2 µs")
+    for place in range(1, 30):
+        edge_us = 1 << place
+        assert octaves(Histogram({bin_of(edge_us - 1): 1})) == {place: 1}
+        assert octaves(Histogram({bin_of(edge_us): 1})) == {place + 1: 1}

@@ -105,6 +105,16 @@ def test_elsewhere_a_line_comes_now_and_then(capsys: pytest.CaptureFixture[str])
     assert 15 <= len(lines) <= 25
 
 
+def test_what_is_done_behind_its_time_is_told_when_it_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Though the time of the soak stands still then."""
+    with watching() as watch:
+        for left in (2, 2, 1):
+            watch(account(seconds=60.0, doing=f"looking at {left} recordings"))
+        watch(account(seconds=60.0))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(", ")[2] for line in lines] == ["looking at 2 recordings", "looking at 1 recordings"]
+
+
 def test_with_standard_error_closed_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing ends for it."""
     monkeypatch.setattr("sys.stderr", None)

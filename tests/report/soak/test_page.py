@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from omni_ipc.accounts import Account, Histogram
+from omni_ipc.accounts import KINDS, Account
+from omni_ipc.histograms import Histogram
 from omni_ipc.report.soak.page import page, write_page
 from omni_ipc.shards import merge
 from tests.support.accounts import LOST, PLAIN, account, sample
@@ -44,16 +45,35 @@ def test_a_page_tells_what_the_account_says() -> None:
         "1 worker<",
     ):
         assert told in text, told
-    assert "<tr><td>slots in use</td><td>0</td><td>4</td><td>2</td></tr>" in text
+    assert "<tr><td>slots in use</td><td>4</td><td>4</td><td>2</td><td>2</td></tr>" in text
     assert '<tr><td class="soft">torch</td><td>2.5.1</td></tr>' in text
     assert re.search(r"</b> kill</td><td>1</td><td>1.5 s</td><td>1.5 s</td><td></td><td>2 PeerDied</td>", text)
     assert 'id="findings"' not in text
     assert 'id="shards"' not in text
 
 
+def test_what_was_held_is_compared_while_all_were_up() -> None:
+    """Neither a process that is half-way up nor one that is gone says whether something grew."""
+    starting = msgspec.structs.replace(sample(0.0), resident={"engine": 17 << 20}, descriptors={"engine": 5})
+    gone = msgspec.structs.replace(sample(9.0, ended=9), resident={}, descriptors={}, shared=0, open=0)
+    looks = (starting, sample(1.0), sample(2.0, ended=1), sample(3.0, ended=2, resident=60 << 20), gone)
+    text = page(account(samples=looks))
+    assert "<td>memory of the processes</td><td>100 MiB</td><td>120 MiB</td><td>120 MiB</td><td>0 B</td>" in text
+    assert "<td>open descriptors</td><td>40</td><td>40</td><td>40</td><td>0</td>" in text
+    assert "Back to the start" not in page(account(samples=(starting, gone)))
+
+
+def test_kinds_of_requests_are_listed_by_their_size() -> None:
+    """Not by how long they took, which would be another order in each account."""
+    latencies = {kind: Histogram({0: 1}, float(number)) for number, kind in enumerate(KINDS)}
+    text = page(account(latencies=latencies))
+    places = [text.index(f"<td>{kind}</td>") for kind in KINDS]
+    assert places == sorted(places)
+
+
 def test_times_are_listed_by_what_took_longest_in_all() -> None:
     """And what never happened is left out."""
-    regions = {"quick": Histogram((9,), 0.1), "never": Histogram(), "slow": Histogram((0, 1), 5.0)}
+    regions = {"quick": Histogram({0: 9}, 0.1), "never": Histogram(), "slow": Histogram({1: 1}, 5.0)}
     text = page(account(regions=regions))
     assert text.index("<td>slow</td>") < text.index("<td>quick</td>")
     assert "never" not in text
@@ -61,7 +81,7 @@ def test_times_are_listed_by_what_took_longest_in_all() -> None:
 
 def test_of_many_regions_those_that_took_longest_are_shown() -> None:
     """The others are folded away."""
-    regions = {f"region {number}": Histogram((0, 1), 100.0 - number) for number in range(40)}
+    regions = {f"region {number}": Histogram({1: 1}, 100.0 - number) for number in range(40)}
     shown, _, folded = page(account(regions=regions)).partition("<summary>28 more</summary>")
     assert "<td>region 11</td>" in shown
     assert "<td>region 12</td>" in folded
@@ -109,7 +129,7 @@ def hostile() -> Account:
     return account(
         findings=(msgspec.structs.replace(LOST, message=HOSTILE, kind=HOSTILE, trace=HOSTILE, recordings=HOSTILE),),
         faults=(msgspec.structs.replace(fault, fault=HOSTILE, target=HOSTILE, told=(HOSTILE,)),),
-        latencies={HOSTILE: Histogram((1,), 1.0)},
+        latencies={HOSTILE: Histogram({0: 1}, 1.0)},
         outcomes={HOSTILE: 100},
         machine=msgspec.structs.replace(PLAIN.machine, host=HOSTILE, versions={HOSTILE: HOSTILE}),
         samples=tuple(msgspec.structs.replace(sample(at_s), resident={HOSTILE: 5}) for at_s in (0.0, 9.0)),

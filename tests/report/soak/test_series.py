@@ -43,6 +43,16 @@ def test_memory_has_a_line_a_process_and_a_gap_while_it_was_dead() -> None:
     assert [point.value is None for point in chart.series[1].points] == [False, True, False]
 
 
+def test_where_nobody_looked_there_is_a_gap_in_each_line() -> None:
+    """In that of the rate, too: what ended meanwhile did so nobody knows when."""
+    looks = [sample(at_s, ended=int(at_s)) for at_s in (*map(float, range(60)), 106.0, 107.0)]
+    for chart in charts(account(samples=tuple(looks))):
+        for series in chart.series:
+            nothing = [point.at_s for point in series.points if point.value is None]
+            assert nothing == [82.5]
+            assert not [point for point in series.points if 60 < point.at_s < 105 and point.value is not None]
+
+
 @pytest.mark.parametrize(
     ("processes", "lines"),
     [

@@ -42,6 +42,13 @@ def test_the_worst_is_told_first() -> None:
     assert told[-1] == "no Java"
 
 
+def test_errors_that_were_to_come_are_told_from_the_others() -> None:
+    """Who reads of errors in a soak that ended well asks first what they were."""
+    told = story(account(outcomes={"result": 90, "error": 10}, due_errors=8))
+    assert told[1] == "Of 10 errors 8 were to come: asked for, or of a pipeline that slept."
+    assert len(told) == len(story(PLAIN)) + 1
+
+
 def test_memory_is_told_where_it_is_known_what_there_was_to_be() -> None:
     """What was taken beside what might be; accounts of before say nothing of it."""
     told = story(account(memory_bytes=2 << 30, taken_bytes=300 << 20))
