@@ -14,16 +14,20 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from omni_ipc.errors import UsageError
+from omni_ipc.inputs import read_file
 
 TRACE_VERSION = 1
 
 Field = str | int | bool
 """A field of a region or step: small, comparable, the same in code, spec and trace."""
+
+Action = Annotated[str, msgspec.Meta(min_length=1)]
+"""What a step does: a region's name ("Pump.Deliver"), or a primitive operation ("queue.get")."""
 
 
 class Verdict(enum.StrEnum):
@@ -105,7 +109,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     """One step of one task; what follows ``where`` is known only of schedules that were recorded."""
 
     task: str
-    action: str  # a region's name ("Pump.Deliver"), or a primitive operation ("queue.get")
+    action: Action
     fields: dict[str, Field] = {}
     where: str | None = None  # "outputs.py:88 in deliver"
     state: dict[str, Any] | None = None  # after the step; values as in ITF ("#set", "#map", "#tup")
@@ -191,10 +195,10 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
         """Read a trace.
 
         Raises:
-            UsageError: the file cannot be read, is empty, truncated, no trace, or of another version.
+            UsageError: the file cannot be read, is no regular one, empty, truncated, no trace, or of another version.
         """
         try:
-            data = path.read_bytes().removeprefix(codecs.BOM_UTF8)  # some editors write one
+            data = read_file(path).removeprefix(codecs.BOM_UTF8)  # some editors write one
         except OSError as error:
             raise UsageError(
                 f"Cannot read the trace '{path}': {error.strerror}. Give the path of a *.trace.json file."

@@ -15,6 +15,7 @@ import msgspec
 from omni_ipc.accounts import KINDS, Account, Finding, Machine, Sample, Survived, Validation
 from omni_ipc.errors import UsageError
 from omni_ipc.histograms import Histogram
+from omni_ipc.inputs import read_file
 from omni_ipc.records import write_atomically
 
 ACCOUNT = "account.json"
@@ -84,7 +85,7 @@ def read(path: Path) -> Account:
     """
     path = path / ACCOUNT if path.is_dir() else path
     try:
-        document = msgspec.json.decode(path.read_bytes())
+        document = msgspec.json.decode(read_file(path))
     except OSError as error:
         raise UsageError(f"Cannot read the account '{path}': {error.strerror}. Give the file of a soak.") from None
     except (msgspec.DecodeError, RecursionError) as error:

@@ -463,6 +463,10 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
         ("show newer.json", "The trace 'newer.json' has version 99; this omni-ipc reads version 1."),
         ("show quoted.json", "The trace 'quoted.json' has version '1'; this omni-ipc reads version 1."),
         ("show damaged.json", "The trace 'damaged.json' is damaged: "),
+        (
+            "replay blank.json",
+            "The trace 'blank.json' is damaged: Expected `str` of length >= 1 - at `$.steps[0].action`",
+        ),
         ("replay truncated.json", "The trace 'truncated.json' is not whole JSON"),
         ("replay stranger.json", "There is no scenario 'split_maps'. Did you mean 'split_map'?"),
         ("replay good.json --defect dual_writers", "does not show in the scenario 'future_orphan'. Use its own:"),
@@ -502,6 +506,7 @@ def test_a_wrong_call_is_told_in_one_sentence(words: str, sentence: str, omni: O
         "newer.json": data.replace('"version": 1', '"version": 99'),
         "quoted.json": data.replace('"version": 1', '"version": "1"'),
         "damaged.json": data.replace('"origin": "explored"', '"origin": "guessed"'),
+        "blank.json": re.sub('"action": "[^"]*"', '"action": ""', data, count=1),
         "stranger.json": data.replace('"scenario": "future_orphan"', '"scenario": "split_maps"'),
         "broken.py": "def f(rt)\n    pass\n",
         "raising.py": "raise RuntimeError('not today')\n",

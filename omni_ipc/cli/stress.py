@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +14,13 @@ from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json, Junit
 from omni_ipc.records import Verdict
 from omni_ipc.report.junit import Case, write_junit
-from omni_ipc.report.output import Output, table
+from omni_ipc.report.output import Output, table, told_line_by_line
 from omni_ipc.report.targets import require_file
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import sign
 
 if TYPE_CHECKING:
-    from omni_ipc.workflows.stressing import Row, Stressed, Tried
+    from omni_ipc.workflows.stressed import Row, Stressed, Tried
 
 
 def replay(
@@ -40,35 +42,51 @@ def replay(
     with working("reading the traces") as show_progress:
         found = collecting.find_traces(traces)
         open_device(device)  # refuses here, and not in the worker, what this machine does not have
-        stressed = stressing.stress(found, device=device, repeat=repeat, progress=show_progress)
-    titles = ("", "trace", "reference", "steps", "ms", "defect", "steps", "ms")
-    out.say(table(titles, [_cells(row) for row in stressed.rows]))
+        on_row = _line_by_line(len(found))
+        stressed = stressing.stress(found, device=device, repeat=repeat, progress=show_progress, on_row=on_row)
+    cells = [_cells(row) for row in stressed.rows]
+    out.say(table(("", "trace", "reference", "defect"), cells, whole=("trace", "defect")))
     for row in stressed.rows:
         out.say(*(f"{row.trace}: {reason}" for reason in row.reasons))
     out.say("", _summed(stressed))
-    if junit is not None:
-        write_junit(junit, "omni-ipc stress replay", map(_case, stressed.rows))
-    return out.write("stress replay", stressed.verdict.exit_code, stressed)
+    files = [lambda: write_junit(junit, "omni-ipc stress replay", map(_case, stressed.rows))] if junit else []
+    return out.write("stress replay", stressed.verdict.exit_code, stressed, *files)
+
+
+def _line_by_line(many: int) -> Callable[[Row], None]:
+    """Tell of each trace once it is done, where nobody sees the progress: in a log of CI."""
+    tell, number = told_line_by_line(), itertools.count(1)
+    return lambda row: tell(f"{next(number)} of {many}: {sign(row.verdict)} {row.trace}, {row.seconds:.1f} s")
 
 
 def _case(row: Row) -> Case:
-    took_ms = sum(tried.ms * tried.runs for tried in (row.reference, row.with_defect) if tried is not None)
     reason = " ".join(row.reasons) or "as claimed"
-    return Case(row.scenario, row.trace, row.verdict, reason, "\n".join(row.reasons), took_ms / 1000)
+    return Case(row.scenario, row.trace, row.verdict, reason, "\n".join(row.reasons), row.seconds)
 
 
 def _cells(row: Row) -> tuple[Text | str, ...]:
-    return (sign(row.verdict), row.trace, *_tried(row.reference), *_tried(row.with_defect))
+    return (sign(row.verdict), row.trace, _tried(row.reference), _tried(row.with_defect, is_to_fail=True))
 
 
-def _tried(tried: Tried | None) -> tuple[str, str, str]:
+def _tried(tried: Tried | None, *, is_to_fail: bool = False) -> str:
+    """Say how many runs were as claimed, and how many steps they followed."""
     if tried is None:
-        return ("", "", "")
-    return (f"{tried.as_claimed}/{tried.runs}", f"{tried.followed}/{tried.of - tried.passed}", f"{tried.ms:,.0f}")
+        return ""
+    done = tried.followed + tried.passed
+    if done == tried.of:
+        way = f"all {tried.of}"
+    elif is_to_fail or tried.as_claimed < tried.runs:
+        way = f"{done} of {tried.of}"  # there it failed, or the reasons below the table tell
+    else:
+        way = f"leaves the trace at step {done + 1} of {tried.of}"
+    return f"{tried.as_claimed}/{tried.runs}, {way}"
 
 
 def _summed(stressed: Stressed) -> str:
+    run = sum(row.verdict is not None for row in stressed.rows) - stressed.left
     good = sum(row.verdict is Verdict.ENDED_WELL for row in stressed.rows)
-    of = counted(len(stressed.rows), "trace")
     left = f"; interrupted, {stressed.left} more were not tried" if stressed.left else ""
-    return f"{good} of {of} did as claimed on {stressed.device}, each {counted(stressed.repeat, 'time')}{left}"
+    if run == 0:
+        return f"nothing was run on {stressed.device}{left}"
+    times = counted(stressed.repeat, "time")
+    return f"{good} of {counted(run, 'trace')} did as claimed on {stressed.device}, each {times}{left}"

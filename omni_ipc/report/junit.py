@@ -18,14 +18,14 @@ class Case(NamedTuple):
 
     group: str  # "SplitMap"
     name: str  # "SplitMap/design"
-    verdict: Verdict
+    verdict: Verdict | None  # None if it was not to be tried
     reason: str  # one sentence
     details: str = ""
     seconds: float = 0.0
 
 
 def write_junit(path: Path, suite: str, cases: Iterable[Case]) -> Path:
-    """Write results: what is violated fails, what is inconclusive is an error.
+    """Write results: what is violated fails, what is inconclusive is an error, what has no verdict was skipped.
 
     Raises:
         UsageError: the file cannot be written.
@@ -36,13 +36,14 @@ def write_junit(path: Path, suite: str, cases: Iterable[Case]) -> Path:
         "tests": len(cases),
         "failures": sum(_outcome(case) == "failure" for case in cases),
         "errors": sum(_outcome(case) == "error" for case in cases),
+        "skipped": sum(_outcome(case) == "skipped" for case in cases),
     }
     group = ET.SubElement(root, "testsuite", name=suite, time=_seconds(sum(case.seconds for case in cases)))
     group.attrib.update({name: str(count) for name, count in counts.items()})
     for case in cases:
         node = ET.SubElement(group, "testcase", classname=case.group, name=case.name, time=_seconds(case.seconds))
         if (outcome := _outcome(case)) is not None:
-            told = ET.SubElement(node, outcome, type=case.verdict.value, message=_text(case.reason))
+            told = ET.SubElement(node, outcome, type=case.verdict or outcome, message=_text(case.reason))
             told.text = _text(case.details)
         else:
             ET.SubElement(node, "system-out").text = _text(case.reason)
@@ -51,6 +52,8 @@ def write_junit(path: Path, suite: str, cases: Iterable[Case]) -> Path:
 
 
 def _outcome(case: Case) -> str | None:
+    if case.verdict is None:
+        return "skipped"
     return {1: "failure", 3: "error"}.get(case.verdict.exit_code)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -125,11 +125,23 @@ def progress(description: str) -> Iterator[ShowProgress]:
         yield lambda text, done, total: display.update(line, description=text, completed=done, total=total)
 
 
-def table(titles: Sequence[str], lines: Sequence[Sequence[RenderableType]]) -> Table:
-    """Lay out a list, a line each; a string is shown as it is: "omni-ipc[bench]" has no markup in it."""
+def told_line_by_line() -> Callable[[str], None]:
+    """Give what says a line on standard error, unless that is a terminal, where `progress` shows how far it is."""
+    console = Console(stderr=True, highlight=False)
+    if console.is_terminal:
+        return lambda _: None
+    return lambda line: console.print(Neutral(Text(line)), soft_wrap=True)
+
+
+def table(titles: Sequence[str], lines: Sequence[Sequence[RenderableType]], *, whole: Collection[str] = ()) -> Table:
+    """Lay out a list, a line each; a string is shown as it is: "omni-ipc[bench]" has no markup in it.
+
+    Args:
+        whole: titles of the columns whose cells stay in one line each, as long as the others can make room.
+    """
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title in titles:
-        grid.add_column(Text(title), overflow="fold")
+        grid.add_column(Text(title), overflow="fold", no_wrap=title in whole)
     for cells in lines:
         grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
     return grid

@@ -20,9 +20,9 @@ _SIGNS = {
 }
 
 
-def sign(verdict: Verdict) -> Text:
-    """Give the sign of a verdict: a tick, a cross, a sign of difference, or a question mark."""
-    return Text(*_SIGNS[verdict])
+def sign(verdict: Verdict | None) -> Text:
+    """Give the sign of a verdict: a tick, a cross, a sign of difference, a question mark; a dash if there is none."""
+    return Text("-", "dim") if verdict is None else Text(*_SIGNS[verdict])
 
 
 def passed(expected: bool) -> Text:

@@ -174,7 +174,8 @@ def _of_tests(report: Path) -> tuple[int, str]:
 def _of_replay(replayed: Path) -> tuple[int, str]:
     rows = msgspec.json.decode(replayed.read_bytes())["result"]["rows"]
     good = sum(row["verdict"] == Verdict.ENDED_WELL for row in rows)
-    return len(rows), f"{good} of {counted(len(rows), 'trace')} did as claimed"
+    run = sum(row["verdict"] is not None for row in rows)
+    return run, f"{good} of {counted(run, 'trace')} did as claimed"
 
 
 def _of_soak(account: Path) -> tuple[int, str]:

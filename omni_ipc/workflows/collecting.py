@@ -14,11 +14,11 @@ SUFFIX = ".trace.json"
 
 
 def find_traces(paths: Sequence[Path]) -> dict[Path, Trace]:
-    """Read the traces of files and folders.
+    """Read the traces of files and folders, also those of functions, which have no worker.
 
     Raises:
-        UsageError: there are none, or one cannot be replayed here: it is damaged, of another version, of a scenario or
-            a defect that is unknown, or of a function, which has no worker.
+        UsageError: there are none, or one cannot be replayed here: it is damaged, of another version, or of a scenario
+            or a defect that is unknown.
     """
     files: list[Path] = []
     for path in paths:
@@ -30,19 +30,24 @@ def find_traces(paths: Sequence[Path]) -> dict[Path, Trace]:
         files += found
     traces = {file: Trace.load(file) for file in dict.fromkeys(files)}
     for file, trace in traces.items():
-        _check(file, trace)
+        if not is_of_function(trace):
+            _check(file, trace)
     return traces
 
 
+def is_of_function(trace: Trace) -> bool:
+    """Tell whether a trace is one of somebody's own function: "path/to/file.py:function"."""
+    return ":" in trace.scenario
+
+
 def _check(file: Path, trace: Trace) -> None:
-    if ":" in trace.scenario:
-        raise UsageError(
-            f"'{file}' is a trace of the function '{trace.scenario}', which has no worker to start. "
-            f"Replay it on threads: omni-ipc replay {file} --on threads."
-        )
-    scenario = scenarios.find(trace.scenario)
-    if trace.defect is not None and trace.defect not in scenarios.KNOWN:
-        raise UnknownName("defect", trace.defect, scenarios.KNOWN)
-    scenario.parts(trace.defect)  # refuses a defect of another scenario
-    if not schedule_of(trace, scenario, trace.defect):
+    try:
+        scenario = scenarios.find(trace.scenario)
+        if trace.defect is not None and trace.defect not in scenarios.KNOWN:
+            raise UnknownName("defect", trace.defect, scenarios.KNOWN)
+        scenario.parts(trace.defect)  # refuses a defect of another scenario
+        schedule = schedule_of(trace, scenario, trace.defect)
+    except UsageError as error:
+        raise UsageError(f"The trace '{file}' cannot be replayed: {error}") from None
+    if not schedule:
         raise UsageError(f"'{file}' has no steps that could be put in order. Make it anew: omni-ipc explore --save.")

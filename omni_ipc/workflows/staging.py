@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from omni_ipc.records import Origin, Step, Trace
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Field, Origin, Step, Trace
 from omni_ipc.scenarios import Scenario
 from omni_ipc.seam.turn_messages import is_region
 from omni_ipc.workflows.killing import KILL
@@ -35,6 +36,9 @@ def schedule_of(trace: Trace, scenario: Scenario, defect: str | None) -> list[St
 
     Args:
         defect: that the code has; without it, what only a defect has takes no steps.
+
+    Raises:
+        UsageError: a step lacks a field that tells it from others.
     """
     if trace.origin is Origin.MODEL:
         return [step for step in trace.steps if (step.task, step.action) in scenario.steps]
@@ -74,11 +78,17 @@ def _staged(step: Step, scenario: Scenario) -> Step | None:
         case "sleep" if not task.startswith("worker."):
             return Step(task, "sleep", expired=True)
         case "loop.run":
-            callback = re.sub(r"^Task-\d+ ", "", str(step.fields["callback"]))
+            callback = re.sub(r"^Task-\d+ ", "", str(_field(step, "callback")))
             return Step(task, "loop.run", {"callback": callback})
         case use if use in _USES:
             return Step(task, use)
     return None
+
+
+def _field(step: Step, name: str) -> Field:
+    if name not in step.fields:
+        raise UsageError(f"The step '{step}' has no '{name}'. Restore the trace, or make it anew.")
+    return step.fields[name]
 
 
 def _with_worker(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
@@ -93,7 +103,7 @@ def _with_worker(steps: Iterable[Step], scenario: Scenario) -> Iterator[Step]:
             elif step.action == takes and said[what]:
                 said[what] -= 1
             elif step.action == takes and says.action not in scenario.transparent:
-                yield msgspec.structs.replace(says, fields={kind: step.fields[kind]})
+                yield msgspec.structs.replace(says, fields={kind: _field(step, kind)})
         if ahead or step.action == KILL:
             ahead.append(step)
         else:

@@ -7,66 +7,16 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import msgspec
-
 from omni_ipc import scenarios
 from omni_ipc.errors import InternalError, OmniError, UsageError
 from omni_ipc.records import Trace, Verdict
 from omni_ipc.scenarios import Scenario
 from omni_ipc.serving.host import WorkerHost
-from omni_ipc.workflows.collecting import SUFFIX
+from omni_ipc.workflows.collecting import SUFFIX, is_of_function
 from omni_ipc.workflows.conducting import RealRun, require_torch, run_on_processes
+from omni_ipc.workflows.schedule import Conducted
 from omni_ipc.workflows.staging import schedule_of
-
-
-class Tried(msgspec.Struct, frozen=True):
-    """What several runs along one trace came to, on the reference or on a defect.
-
-    Args:
-        as_claimed: runs that ended well on the reference, or in a failure on the defect.
-        followed: steps that were taken in their turn, in the run that took the fewest.
-        passed: steps that no task needed, in that run; see `Conducted`.
-        ms: median of the runs.
-        told: the failure, or where a run left the trace, of the first run that is of interest.
-    """
-
-    runs: int
-    as_claimed: int
-    followed: int
-    passed: int
-    of: int
-    ms: float
-    told: str | None = None
-
-
-class Row(msgspec.Struct, frozen=True):
-    """One trace.
-
-    Args:
-        reasons: why it is not as claimed, or not known to be; a sentence each.
-    """
-
-    trace: str
-    scenario: str
-    defect: str | None
-    verdict: Verdict
-    reference: Tried | None
-    with_defect: Tried | None
-    reasons: tuple[str, ...] = ()
-
-
-class Stressed(msgspec.Struct, frozen=True):
-    """What became of a collection.
-
-    Args:
-        left: traces that were not tried, because somebody interrupted it.
-    """
-
-    device: str
-    repeat: int
-    verdict: Verdict
-    rows: tuple[Row, ...]
-    left: int = 0
+from omni_ipc.workflows.stressed import Row, Stressed, Tried, verdict_of
 
 
 def stress(
@@ -76,11 +26,15 @@ def stress(
     repeat: int = 1,
     hosts: Hosts | None = None,
     progress: Callable[[str, int, int | None], None] = lambda *_: None,
+    on_row: Callable[[Row], object] = lambda _: None,
 ) -> Stressed:
     """Run every trace on worker processes, ``repeat`` times; Ctrl-C ends that with what is known by then.
 
+    The verdict is that of the traces that have a worker; where none has, nothing was shown.
+
     Args:
         hosts: whose processes to use; they are then left as they are.
+        on_row: told of each trace once it is done with.
 
     Raises:
         UsageError: ``repeat`` is no number of times.
@@ -89,16 +43,19 @@ def stress(
     if repeat < 1:
         raise UsageError(f"--repeat {repeat} runs nothing. Give 1 or more.")
     require_torch()
+    named = [(file.name.removesuffix(SUFFIX), trace) for file, trace in traces.items()]
     rows: list[Row] = []
     with contextlib.nullcontext(hosts) if hosts else Hosts() as using, contextlib.suppress(KeyboardInterrupt):
-        for file, trace in traces.items():
-            name = file.name.removesuffix(SUFFIX)
+        for name, trace in named:
             progress(f"replaying {name}", len(rows), len(traces))
             rows.append(_try(name, trace, using, device, repeat))
-    left = len(traces) - len(rows)
-    found = {row.verdict for row in rows} | ({Verdict.INCONCLUSIVE} if left else set())
-    verdict = next((bad for bad in (Verdict.VIOLATED, Verdict.INCONCLUSIVE) if bad in found), Verdict.ENDED_WELL)
-    return Stressed(device, repeat, verdict, tuple(rows), left)
+            on_row(rows[-1])
+    left = [Row.untried(*each, Verdict.INCONCLUSIVE, _INTERRUPTED) for each in named[len(rows) :]]
+    return Stressed(device, repeat, verdict_of([*rows, *left]), (*rows, *left), len(left))
+
+
+_INTERRUPTED = "not run: it was interrupted before its end"
+_NO_WORKER = "not on processes: a function of yours, it has no worker"
 
 
 class Hosts:
@@ -127,6 +84,8 @@ class Hosts:
 
 
 def _try(name: str, trace: Trace, hosts: Hosts, device: str, repeat: int) -> Row:
+    if is_of_function(trace):
+        return Row.untried(name, trace, None, _NO_WORKER)
     scenario = scenarios.find(trace.scenario)
     try:
         reference, well = _run(trace, scenario, None, hosts, device, repeat)
@@ -137,7 +96,7 @@ def _try(name: str, trace: Trace, hosts: Hosts, device: str, repeat: int) -> Row
     except (UsageError, InternalError):
         raise
     except OmniError as error:
-        return Row(name, trace.scenario, trace.defect, Verdict.INCONCLUSIVE, None, None, (str(error),))
+        return Row.untried(name, trace, Verdict.INCONCLUSIVE, str(error))
     verdicts = [verdict for verdict, _ in well] or [Verdict.ENDED_WELL]
     verdict = Verdict.VIOLATED if Verdict.VIOLATED in verdicts else verdicts[0]
     return Row(name, trace.scenario, trace.defect, verdict, reference, shown, tuple(reason for _, reason in well))
@@ -158,7 +117,7 @@ def _run(
     ]
     least = min(runs, key=lambda run: run.conducted.followed).conducted
     good = [run for run in runs if (run.failure is None) is (defect is None)]
-    told = next((str(run.failure) for run in runs if run.failure), least.refusal)
+    told = next((str(run.failure) for run in runs if run.failure), _way(least))
     tried = Tried(
         runs=repeat,
         as_claimed=len(good),
@@ -171,13 +130,21 @@ def _run(
     return tried, [*(_judge_reference(tried, runs) if defect is None else _judge_defect(defect, tried, runs))]
 
 
+def _way(conducted: Conducted) -> str | None:
+    """Say where a run goes another way than the trace; None if it does not."""
+    if conducted.refusal:
+        return f"leaves the trace at {conducted.refusal}"
+    at = conducted.followed + conducted.passed + 1
+    return None if conducted.whole else f"leaves the trace at step {at} of {conducted.of}, before which it had ended"
+
+
 def _judge_reference(tried: Tried, runs: Sequence[RealRun]) -> Iterator[tuple[Verdict, str]]:
     failed = tried.runs - tried.as_claimed
     lost = next((run.conducted for run in runs if run.conducted.refusal and not run.conducted.is_departure), None)
     if failed:
         yield Verdict.VIOLATED, f"the reference failed in {failed} of {tried.runs} runs: {tried.told}"
     elif tried.followed == 0:
-        yield Verdict.INCONCLUSIVE, f"the reference followed not one step: {tried.told}"
+        yield Verdict.INCONCLUSIVE, f"the reference followed not one step: it {tried.told}"
     elif lost is not None:
         yield Verdict.INCONCLUSIVE, f"the reference could not be led along the trace: {lost.refusal}"
 
@@ -189,8 +156,7 @@ def _judge_defect(defect: str, tried: Tried, runs: Sequence[RealRun]) -> Iterato
     shown = f"{defect} showed in {tried.as_claimed} of {tried.runs} runs"
     strayed = next((conducted for conducted in missed if not conducted.whole), None)
     if strayed is not None:
-        where = strayed.refusal or f"it had ended before step {strayed.followed + strayed.passed + 1} of {strayed.of}"
-        yield Verdict.INCONCLUSIVE, f"{shown}; where it did not, the trace could not be followed: {where}"
+        yield Verdict.INCONCLUSIVE, f"{shown}; where it did not, the trace could not be followed: it {_way(strayed)}"
     elif tried.as_claimed:
         yield Verdict.INCONCLUSIVE, f"{shown}, though all of them followed the trace to its end"
     else:

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from omni_ipc.errors import UnknownName, UsageError
-from omni_ipc.records import Trace, Verdict
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Step, Trace, Verdict
 from omni_ipc.scenarios import SCENARIOS
 from omni_ipc.scenarios.scenario import Staged
 from omni_ipc.workflows.collecting import find_traces
@@ -74,9 +74,8 @@ def test_what_cannot_be_followed_is_told_with_its_step_and_the_rest_goes_on(host
     assert [row.verdict for row in stressed.rows] == [Verdict.INCONCLUSIVE, Verdict.ENDED_WELL]
     assert stressed.verdict is Verdict.INCONCLUSIVE
     (reason,) = stressed.rows[0].reasons
-    assert reason.startswith(
-        "unpack_outside_lock showed in 0 of 2 runs; where it did not, the trace could not be followed: step 2 of "
-    )
+    missed = "unpack_outside_lock showed in 0 of 2 runs; where it did not, the trace could not be followed: "
+    assert reason.startswith(f"{missed}it leaves the trace at step 2 of ")
     assert "did not come: dispatcher stands before Dispatcher.Call at " in reason
 
 
@@ -146,19 +145,20 @@ def test_a_fault_that_nobody_can_bring_about_from_outside_is_inconclusive(hosts:
 
 @pytest.mark.torch
 def test_an_interruption_ends_it_with_what_is_known(hosts: Hosts, tmp_path: Path) -> None:
-    """The traces that were tried are told, and how many were not; that is inconclusive, and nothing is left behind."""
+    """The traces that were tried are told, and those that were not, as such; and nothing is left behind."""
 
     def interrupt(_: str, done: int, __: int | None) -> None:
         if done == 1:
             raise KeyboardInterrupt
 
     stressed: Stressed = stress(find_traces([LATE_SPLIT, ORPHAN]), device="cpu", hosts=hosts, progress=interrupt)
-    assert [row.verdict for row in stressed.rows] == [Verdict.ENDED_WELL]
+    assert [row.verdict for row in stressed.rows] == [Verdict.ENDED_WELL, Verdict.INCONCLUSIVE]
+    assert stressed.rows[1].reasons == ("not run: it was interrupted before its end",)
     assert (stressed.left, stressed.verdict) == (1, Verdict.INCONCLUSIVE)
 
 
 def test_a_collection_that_cannot_be_replayed_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    """No traces, another version, an unknown scenario or defect, a function, nothing to order: a sentence each."""
+    """No traces, another version, an unknown scenario or defect, nothing to order: a sentence each, with the file."""
     with pytest.raises(UsageError, match=r"There is no \*\.trace\.json in "):
         find_traces([tmp_path])
     with pytest.raises(UsageError, match="Cannot read the trace 'none"):
@@ -167,13 +167,28 @@ def test_a_collection_that_cannot_be_replayed_is_refused_before_anything_runs(tm
     old.write_text(ORPHAN.read_text().replace('"version": 1', '"version": 0'))
     with pytest.raises(UsageError, match="has version 0; this omni-ipc reads version 1"):
         find_traces([old])
-    with pytest.raises(UnknownName, match="'elsewhere'"):
+    with pytest.raises(UsageError, match=r"changed.*trace\.json' cannot be replayed: There is no scenario 'elsewhere'"):
         find_traces([saved(tmp_path, lambda trace: msgspec.structs.replace(trace, scenario="elsewhere"))])
-    with pytest.raises(UnknownName, match="'nothing'"):
+    with pytest.raises(UsageError, match=r"changed.*trace\.json' cannot be replayed: There is no defect 'nothing'"):
         find_traces([saved(tmp_path, lambda trace: msgspec.structs.replace(trace, defect="nothing"))])
-    with pytest.raises(UsageError, match=r"is a trace of the function 'mine\.py:race', which has no worker to start"):
-        find_traces([saved(tmp_path, lambda trace: msgspec.structs.replace(trace, scenario="mine.py:race"))])
     with pytest.raises(UsageError, match="has no steps that could be put in order"):
         find_traces([saved(tmp_path, first(1))])
     with pytest.raises(UsageError, match="--repeat 0 runs nothing"):
         stress(find_traces([ORPHAN]), device="cpu", repeat=0)
+
+
+@pytest.mark.parametrize(
+    ("step", "lacks"),
+    [
+        (Step("main", "loop.run"), "main: loop.run()' has no 'callback'"),
+        (Step("pump", "Pump.Unpack"), "pump: Pump.Unpack()' has no 'output'"),
+        (Step("pump", "Pump.Reply"), "pump: Pump.Reply()' has no 'rpc'"),
+    ],
+    ids=lambda value: getattr(value, "action", ""),
+)
+def test_a_trace_whose_steps_lack_what_tells_them_apart_is_refused(tmp_path: Path, step: Step, lacks: str) -> None:
+    """With the file and the step, before anything runs."""
+    path = saved(tmp_path, lambda trace: msgspec.structs.replace(trace, steps=(step,)))
+    with pytest.raises(UsageError) as refused:
+        find_traces([path])
+    assert f"'{path}' cannot be replayed: The step '{lacks}" in str(refused.value)
