@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -15,9 +17,11 @@ from omni_ipc.transport import bell, liveness
 from omni_ipc.transport.geometry import SlotClass
 from omni_ipc.transport.lease import Lease
 from omni_ipc.transport.loan import Loan
+from omni_ipc.transport.slab import Slab
 from tests.support.slabs import Shop
 
 INSIDE = ("omni_ipc.transport.slab", "omni_ipc.transport.stock")
+REGIONS = ("Slab.Loan", "Slab.Look", "Slab.Forget")  # only their lock keeps threads apart
 WORDS = ("Lease.Release", "Bell.Ring", "Bell.Park")  # whose accesses to shared words are steps, as between processes
 LONG_S = 100.0
 SMALL, LARGE = 64, 128
@@ -32,8 +36,9 @@ def _sleepers_depend_on_being_woken(monkeypatch: pytest.MonkeyPatch) -> None:
 class World(Shop):
     """A slab, some of whose slots a reader holds, or has held."""
 
-    def __init__(self, rt: Runtime, *classes: SlotClass, **options: int) -> None:
-        super().__init__(classes or (SlotClass(SMALL, 2),), rt=rt, **options)
+    def __init__(self, rt: Runtime, *classes: SlotClass, prepare: Callable[[int, int], object] | None = None) -> None:
+        kind = cast("type[Slab]", functools.partial(Slab, prepare=prepare))
+        super().__init__(classes or (SlotClass(SMALL, 2),), rt=rt, slab=kind)
         self.rt = rt
 
     def read(self, nbytes: int = SMALL) -> Lease:
@@ -58,7 +63,7 @@ class World(Shop):
 
 def explored(scenario: Callable[[Runtime], object], runs: int = 300) -> set[str]:
     """Run it in many orders of all that the slab does; none fails."""
-    report = explore(scenario, instrument=INSIDE, runs=runs)
+    report = explore(scenario, instrument=INSIDE, transparent=REGIONS, runs=runs)
     assert report.failure is None, report.failure
     assert report.verdict in (Verdict.HOLDS, Verdict.BOUNDED), report.reason
     return set(report.outcomes)
@@ -114,7 +119,7 @@ def test_all_that_was_given_back_can_be_lent_again() -> None:
         world.together(*[lease.release for lease in leases], *[loan.abort for loan in loans])
         return sum(world.lend() is not None for _ in range(4))
 
-    report = explore(scenario, declared=True, runs=200)
+    report = explore(scenario, runs=200)
     assert (report.failure, set(report.outcomes)) == (None, {"4"})
 
 
@@ -135,28 +140,90 @@ def test_each_thread_waits_as_long_as_it_said() -> None:
         assert world.lend(timeout=LONG_S) is not None
         assert rt.now() == LONG_S, "somebody slept until its time was over"
 
-    report = explore(scenario, declared=True, runs=200)
+    report = explore(scenario, runs=200)
     assert report.failure is None, report.failure
 
 
 @pytest.mark.parametrize("memory", [MemoryOrder.SC, MemoryOrder.TSO])
-def test_who_waits_for_a_large_slot_is_woken_for_it_after_a_small_one(memory: MemoryOrder) -> None:
+@pytest.mark.parametrize("sent", [True, False])
+def test_who_waits_for_a_large_slot_is_woken_for_it_after_a_small_one(sent: bool, memory: MemoryOrder) -> None:
     """The first wake-up is for nothing, and takes none of the second away, wherever stores are seen late."""
 
     def scenario(rt: Runtime) -> None:
         world = World(rt, SlotClass(SMALL, 1), SlotClass(LARGE, 1))
-        small, large = world.read(SMALL), world.read(LARGE)
-
-        def let_go() -> None:
-            small.release()
-            large.release()
-
-        rt.spawn(let_go, name="reader")
+        if sent:
+            ends = [world.read(nbytes).release for nbytes in (SMALL, LARGE)]
+        else:
+            ends = [world.slab.loan(nbytes, timeout=0).abort for nbytes in (SMALL, LARGE)]
+        rt.spawn(lambda: [end() for end in ends], name="reader")
         assert world.lend(LARGE, LONG_S) is not None
         assert rt.now() == 0, "somebody slept until its time was over"
 
-    report = explore(scenario, declared=True, transparent=WORDS, memory=memory, runs=1000)
+    report = explore(scenario, declared=sent, transparent=WORDS, memory=memory, runs=300)
     assert report.failure is None, report.failure
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_what_was_given_back_last_can_be_lent_whatever_was_given_back_before(sent: bool) -> None:
+    """All that was sent, or given up, since anybody asked, is taken note of by the first who asks."""
+
+    def scenario(rt: Runtime) -> bool:
+        world = World(rt, SlotClass(SMALL, 1), SlotClass(LARGE, 1))
+        small, large = world.slab.loan(SMALL, timeout=0), world.slab.loan(LARGE, timeout=0)
+        if sent:
+            small.hand_over((0,))
+            large.hand_over((0,))
+            world.together(world.ends[0].lease(large.slot, large.generation).release)
+        else:
+            small.abort()
+            world.together(large.abort)
+        return world.lend(LARGE) is not None
+
+    report = explore(scenario, declared=True)
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("True",)), report.reason
+
+
+def test_what_a_dead_reader_held_is_lent_to_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its death is told once."""
+
+    def scenario(rt: Runtime) -> bool:
+        world, got = World(rt, SlotClass(SMALL, 1)), list[Loan | None]()
+        lease = world.read()
+        lease.never()
+        monkeypatch.setattr(liveness, "ending", lambda _: "killed by SIGKILL")
+        world.together(lambda: got.append(world.lend(timeout=LONG_S)))
+        assert rt.now() == 0, "somebody slept until its time was over"
+        assert not world.slab._forget_the_dead()
+        return got[0] is not None
+
+    report = explore(scenario, declared=True)
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("True",)), report.reason
+
+
+def test_each_slot_is_prepared_once_and_stays_free_when_that_fails() -> None:
+    """Whichever thread meets the failure, another one goes on."""
+
+    def scenario(rt: Runtime) -> tuple[int, int]:
+        prepared: list[int] = []
+
+        def prepare(offset: int, _: int) -> None:
+            prepared.append(offset)
+            if len(prepared) == 1:
+                raise MemoryError
+
+        def lend_and_give_up() -> None:
+            try:
+                world.slab.loan(SMALL, timeout=LONG_S).abort()
+            except MemoryError:
+                failed.append(True)
+
+        world, failed = World(rt, SlotClass(SMALL, 1), prepare=prepare), list[bool]()
+        world.together(*[lend_and_give_up] * 3)
+        assert rt.now() == 0, "somebody slept until its time was over"
+        return len(failed), len(prepared)
+
+    report = explore(scenario, runs=200)
+    assert (report.failure, report.outcomes) == (None, ("(1, 2)",))
 
 
 def test_a_reader_that_attaches_is_never_taken_for_a_dead_one() -> None:
@@ -166,6 +233,7 @@ def test_a_reader_that_attaches_is_never_taken_for_a_dead_one() -> None:
         world = World(rt)
         word = world.geometry.signature_word(0)
         words = rt.words(world.memory)
+        words.store(word, 0)
         words.store(word + 1, 0)
         attaching = rt.spawn(world.ends[0]._sign, name="reader")
         assert not world.slab._forget_the_dead()
