@@ -37,11 +37,14 @@ class Patience:
             remaining = deadline - self._rt.now()
             if remaining <= 0:
                 return False
-            self._lane.room_bell.sleep_unless(ready, remaining)
+            self._lane.room_bell.sleep_unless(lambda: ready() or self._is_closed(), remaining)
+
+    def _is_closed(self) -> bool:
+        return bool(self._words.load(READER_CLOSED))
 
     def _look_at_reader(self) -> Callable[[], PeerClosed | PeerDied] | None:
         """Find out whether the reader will take nothing more."""
-        if self._words.load(READER_CLOSED):
+        if self._is_closed():
             return functools.partial(
                 PeerClosed,
                 f"Lane '{self._lane.name}' was closed by its reader before it took record {self._lane.counts().taken}; "
