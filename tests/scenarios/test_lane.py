@@ -25,7 +25,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", UNMET)
+@pytest.mark.parametrize("name", [name for name in UNMET if KNOWN[name].scenario in ("lane", "lane_stores")])
 def test_the_explorer_finds_each_defect_of_the_lane(name: str) -> None:
     """From nothing: of fences where stores are late, of others among schedules in which the writer may be killed."""
     scenario = SCENARIOS[KNOWN[name].scenario]
