@@ -168,14 +168,14 @@ def test_what_was_given_back_last_can_be_lent_whatever_was_given_back_before(sen
     """All that was sent, or given up, since anybody asked, is taken note of by the first who asks."""
 
     def scenario(rt: Runtime) -> bool:
-        world = World(rt, SlotClass(SMALL, 1), SlotClass(LARGE, 1))
-        small, large = world.slab.loan(SMALL, timeout=0), world.slab.loan(LARGE, timeout=0)
+        world = World(rt, SlotClass(SMALL, 3), SlotClass(LARGE, 1))
+        small, large = [world.slab.loan(SMALL, timeout=0) for _ in range(3)], world.slab.loan(LARGE, timeout=0)
+        for loan in small:
+            loan.hand_over((0,)) if sent else loan.abort()
         if sent:
-            small.hand_over((0,))
             large.hand_over((0,))
             world.together(world.ends[0].lease(large.slot, large.generation).release)
         else:
-            small.abort()
             world.together(large.abort)
         return world.lend(LARGE) is not None
 
