@@ -109,6 +109,19 @@ def test_who_only_looks_disturbs_nobody_who_lends(look: str) -> None:
     assert explored(scenario) == {"True"}
 
 
+def test_what_a_reader_held_comes_back_as_a_whole() -> None:
+    """Whoever counts meanwhile sees all of it, or nothing."""
+
+    def scenario(rt: Runtime) -> int:
+        world, counted = World(rt), list[int]()
+        for lease in [world.read(), world.read()]:
+            lease.never()
+        world.together(lambda: world.slab.forget(0), lambda: counted.append(world.slab.held()))
+        return counted[0]
+
+    assert explored(scenario) == {"0", "2"}
+
+
 def test_all_that_was_given_back_can_be_lent_again() -> None:
     """Several slots that were sent, and several that were not."""
 
