@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -192,8 +191,9 @@ def test_a_busy_port_looks_at_its_writers_now_and_then(monkeypatch: pytest.Monke
     monkeypatch.setattr(port, "_IN_A_ROW", 2)
 
     def scenario(rt: Runtime) -> int:
-        world, looks = World(rt, "a", "b"), list[bool]()
-        world.port._looks = cast("Looks", SimpleNamespace(due=lambda: bool(looks.append(True))))
+        world, looks = World(rt, "a", "b"), Mock(spec=Looks)
+        looks.due.return_value = False
+        world.port._looks = looks
 
         def write() -> None:
             for _ in range(2):
@@ -202,6 +202,6 @@ def test_a_busy_port_looks_at_its_writers_now_and_then(monkeypatch: pytest.Monke
         rt.spawn(write, name="writer").join()
         for _ in range(2):
             world.receive(0)
-        return len(looks)
+        return int(looks.due.call_count)
 
     assert explored(scenario) == {"1"}

@@ -109,6 +109,19 @@ def test_who_only_looks_disturbs_nobody_who_lends(look: str) -> None:
     assert explored(scenario) == {"True"}
 
 
+def test_what_a_reader_held_comes_back_as_a_whole() -> None:
+    """Whoever counts meanwhile sees all of it, or nothing."""
+
+    def scenario(rt: Runtime) -> int:
+        world, counted = World(rt), list[int]()
+        for lease in [world.read(), world.read()]:
+            lease.never()
+        world.together(lambda: world.slab.forget(0), lambda: counted.append(world.slab.held()))
+        return counted[0]
+
+    assert explored(scenario) == {"0", "2"}
+
+
 def test_all_that_was_given_back_can_be_lent_again() -> None:
     """Several slots that were sent, and several that were not."""
 
@@ -168,14 +181,14 @@ def test_what_was_given_back_last_can_be_lent_whatever_was_given_back_before(sen
     """All that was sent, or given up, since anybody asked, is taken note of by the first who asks."""
 
     def scenario(rt: Runtime) -> bool:
-        world = World(rt, SlotClass(SMALL, 1), SlotClass(LARGE, 1))
-        small, large = world.slab.loan(SMALL, timeout=0), world.slab.loan(LARGE, timeout=0)
+        world = World(rt, SlotClass(SMALL, 3), SlotClass(LARGE, 1))
+        small, large = [world.slab.loan(SMALL, timeout=0) for _ in range(3)], world.slab.loan(LARGE, timeout=0)
+        for loan in small:
+            loan.hand_over((0,)) if sent else loan.abort()
         if sent:
-            small.hand_over((0,))
             large.hand_over((0,))
             world.together(world.ends[0].lease(large.slot, large.generation).release)
         else:
-            small.abort()
             world.together(large.abort)
         return world.lend(LARGE) is not None
 
