@@ -80,7 +80,7 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[Go]:
                 asyncio.run(Round(plan, served, around).run())  # type: ignore[arg-type]
             names = ("admitted", "left", "rounds", "open", "checked_bytes", *Outcome)
             counts = {name: ledger.get(name) for name in names}
-            return Went(heard, counts, {kind: sum(each.counts) for kind, each in ledger.latencies().items()})
+            return Went(heard, counts, {kind: each.many for kind, each in ledger.latencies().items()})
 
         yield went
 
