@@ -94,8 +94,8 @@ def from_tensor(tensor: Tensor) -> Any:
 
 
 def _is_torch(value: object) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
+    torch = sys.modules.get("torch")  # while another thread imports it, it has no tensors yet
+    return isinstance(value, getattr(torch, "Tensor", ()))
 
 
 def _from_numpy(value: np.ndarray[Any, Any], path: str) -> Source:

@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import subprocess
 import sys
+import types
 from typing import Any
 
 import msgspec
@@ -292,3 +293,12 @@ def test_a_process_without_torch_packs_and_unpacks_numpy_and_says_what_is_missin
     """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "A torch tensor came, and torch is not installed here. pip install torch\n"
+
+
+def test_values_travel_while_another_thread_imports_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is half imported has no tensors, and so no value is one."""
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    tree = {"seed": 7, "array": np.arange(3)}
+    packed, tensors = pack(tree)
+    assert [tensor.framework for tensor in tensors] == [Framework.NUMPY]
+    assert unpack(packed, tensors)["array"].tolist() == [0, 1, 2]
