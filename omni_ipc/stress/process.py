@@ -23,6 +23,7 @@ from omni_ipc.conformance.leash import start_leashed
 from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.messages import Message, Order
+from omni_ipc.transport.liveness import stat_fields
 
 _PIECE_BYTES = 1 << 16
 _MALLOC = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
@@ -129,7 +130,5 @@ def children(pid: int, among: Mapping[str, int]) -> dict[str, int]:
 
 
 def _parent(pid: int) -> int | None:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return None
+    fields = stat_fields(str(pid))
+    return None if fields is None else int(fields[1])

@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from omni_ipc.transport.liveness import stat_fields
+
 _ASK = signal.SIGUSR1
 _ANSWER_S = 3.0
 _LOOK_S = 0.02
@@ -51,16 +53,18 @@ def summary(printed: str) -> Iterator[str]:
 
 
 def _lines(name: str, pid: int, log: Path) -> Iterator[str]:
+    fields = stat_fields(str(pid))
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         lines = [*summary(_printed(pid, log))]
     except OSError:
+        fields = None
+    if fields is None:
         yield f"{name} has ended"
         return
     for line in lines:
         yield f"{name}: {line}"
     if not lines:
-        yield f"{name} ({pid}) does not say where it stands; the state of its process is {state}"
+        yield f"{name} ({pid}) does not say where it stands; the state of its process is {fields[0].decode()}"
 
 
 def _printed(pid: int, log: Path) -> str:

@@ -93,12 +93,22 @@ def has_ended(pidfd: int, *, within_ms: int | None = 0) -> bool:
 
 def start_time(pid: int) -> int | None:
     """Give a process's start, in clock ticks since the machine's; None if there is no such process."""
+    fields = stat_fields(str(pid))
+    return None if fields is None else int(fields[19])
+
+
+def stat_fields(process: str) -> list[bytes] | None:
+    """Give what the kernel says of a process, from field 3 on, its state; None if there is no such process.
+
+    Args:
+        process: its id, or of one of its threads "12/task/13".
+    """
     try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+        with open(f"/proc/{process}/stat", "rb", buffering=0) as file:
             stat = file.read(1024)
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return int(stat.rpartition(b")")[2].split()[19])  # field 22, counted behind the name, which may hold anything
+    return stat.rpartition(b")")[2].split()  # fields 1 and 2 are its id and its name, which may hold anything
 
 
 def _how(pidfd: int) -> str:

@@ -7,13 +7,15 @@ import os
 import threading
 from collections.abc import Iterable
 
+from omni_ipc.transport.liveness import stat_fields
+
 ON_HOST_S = 0.3
 """How long all must be asleep, with a worker that computes on the host: longer than the pump's poll of dead workers."""
 
 ON_DEVICE_S = 2.0
 """The same with any other device: copies and first launches take long, and who waits for them sleeps as well."""
 
-_RUNNING = frozenset("RD")  # on a core, waiting for one, or for a disk
+_RUNNING = frozenset({b"R", b"D"})  # on a core, waiting for one, or for a disk
 
 
 def rest_s_on(device: str) -> float:
@@ -31,7 +33,7 @@ def all_asleep(pids: Iterable[int]) -> bool:
     A thread that could go on, and merely gets no core on a busy machine, is not asleep.
     """
     own = threading.get_native_id()
-    return not any(_state(f"/proc/{pid}/task/{tid}/stat") in _RUNNING for pid in pids for tid in _threads(pid, own))
+    return not any(_runs(f"{pid}/task/{tid}") for pid in pids for tid in _threads(pid, own))
 
 
 def _threads(pid: int, own: int) -> Iterable[int]:
@@ -40,7 +42,6 @@ def _threads(pid: int, own: int) -> Iterable[int]:
     return ()
 
 
-def _state(stat: str) -> str:
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(stat, "rb") as file:
-        return file.read().rpartition(b")")[2].split()[0].decode()
-    return ""
+def _runs(thread: str) -> bool:
+    fields = stat_fields(thread)
+    return fields is not None and fields[0] in _RUNNING

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from omni_ipc.records import FailureKind, MemoryOrder, Verdict
+from omni_ipc.scenarios.defects_lane import MissingReaderFence, MissingWriterFence
 from omni_ipc.seam.api import Words
 from omni_ipc.testbed import replay, shrink
 from omni_ipc.transport import bell
@@ -78,25 +79,6 @@ class ReusedSequence(_OddWords):
             self._words.store(index, value)
 
 
-class NoWriterFence(Bell):
-    """Looks at the flag before all see what it rings for."""
-
-    def ring(self) -> None:
-        with self._rt.region("Bell.Ring"):
-            if self._words.load(self._index):
-                self._words.store(self._index, 0)
-                self._words.wake(self._index)
-
-
-class NoReaderFence(Bell):
-    """Looks again before all see that it is about to sleep."""
-
-    def _park(self, ready: Callable[[], bool]) -> bool:
-        with self._rt.region("Bell.Park"):
-            self._words.store(self._index, 1)
-            return ready()
-
-
 class NoSecondLook(Bell):
     """Goes to sleep on what it saw before it said so."""
 
@@ -121,8 +103,8 @@ BUGS = {
     "position_before_count": Bug({"words": PositionBeforeCount}, SC, EXCEPTION, "1 records were taken, of 0 written"),
     "reused_sequence": Bug({"words": ReusedSequence, "messages": 2}, SC, EXCEPTION, "sequence: found 0|of 0 written"),
     "lost_wakeup": Bug({"bell": NoSecondLook}, SC, LOST_WAKEUP, "a wake of word 16"),
-    "missing_writer_fence": Bug({"bell": NoWriterFence}, TSO, LOST_WAKEUP, "a wake of word 16"),
-    "missing_reader_fence": Bug({"bell": NoReaderFence}, TSO, LOST_WAKEUP, "a wake of word 16"),
+    "missing_writer_fence": Bug({"bell": MissingWriterFence}, TSO, LOST_WAKEUP, "a wake of word 16"),
+    "missing_reader_fence": Bug({"bell": MissingReaderFence}, TSO, LOST_WAKEUP, "a wake of word 16"),
     "missing_release_fence": Bug({}, WEAK, EXCEPTION, "no record has the code 0|1 records were taken, of 0 written"),
 }
 
