@@ -183,7 +183,8 @@ class EngineCore:
     def shutdown(self) -> bool:
         """End the engine, within about three times ``shutdown_timeout_s``; idempotent.
 
-        What is computed stays with its stream, and can still be taken; what is not ends with `ShutdownError`.
+        What has arrived stays with its stream, and can still be taken; what has not ends with `ShutdownError`, also if
+        it is computed and its consumer asks for it only now.
 
         Returns:
             Whether the workers said goodbye.

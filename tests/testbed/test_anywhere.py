@@ -283,15 +283,18 @@ def _as_python_does() -> Iterator[None]:
 
 def _ended_after(seconds: float) -> bool:
     """Explore, with somebody who ends that from a signal handler; tell whether that came in time."""
+    exploring = True
 
     def end(*_: object) -> None:
-        raise _TookTooLong
+        if exploring:  # later than that, it has come too late
+            raise _TookTooLong
 
     before = signal.signal(signal.SIGALRM, end)
     try:
         with _as_python_does():
             signal.setitimer(signal.ITIMER_REAL, seconds)
             explore(good, runs=2)
+            exploring = False
     except _TookTooLong:
         return True
     finally:

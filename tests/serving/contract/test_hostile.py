@@ -145,8 +145,13 @@ def test_a_signal_handler_may_shut_the_engine_down_while_it_shuts_down(hosts: Ho
         signal.signal(signal.SIGALRM, before)
 
 
+def _interrupted_shutdown(engine: Engine) -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    engine.shutdown()
+
+
 def test_a_shutdown_that_is_interrupted_goes_on(hosts: HostGroup, tmp_path: Path) -> None:
-    """Nothing is left half-way: whoever was computed for still gets its output."""
+    """Nothing is left half-way: what was being computed arrives, and is there for whoever asks behind it."""
     engine = start(hosts)
 
     def interrupt(number: int, frame: types.FrameType | None) -> None:
@@ -156,12 +161,11 @@ def test_a_shutdown_that_is_interrupted_goes_on(hosts: HostGroup, tmp_path: Path
     try:
         stream = engine.submit(Request("a", "wait", {"for": str(tmp_path / "now")}))
         until(lambda: engine.describe().waiting == 0)
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt):
-            engine.shutdown()
+            _interrupted_shutdown(engine)
         (tmp_path / "now").touch()
-        assert stream.result().value == engine.pids[0]
         assert engine.shutdown()
+        assert stream.result().value == engine.pids[0]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
