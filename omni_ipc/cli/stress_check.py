@@ -29,9 +29,7 @@ def check(
     traces: Annotated[Path, typer.Option(metavar="DIR", help="The collection to replay.")] = Path("tests/bugs"),
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each trace.")] = 2,
     soak_minutes: Annotated[float, typer.Option(metavar="MINUTES", help="How long to soak.")] = 0.5,
-    limit: Annotated[
-        float, typer.Option(metavar="MINUTES", help="What all steps may take, beside the soak; each has its share.")
-    ] = 5.5,
+    limit: Annotated[float, typer.Option(metavar="MINUTES", help="What all steps may take, beside the soak.")] = 5.0,
     json: Json = None,
 ) -> int:
     """Run a device's tests, the collection of traces and a short soak; no step stops the others, or takes for ever."""

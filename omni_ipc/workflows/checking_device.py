@@ -1,6 +1,7 @@
 """What a device is checked for in a few minutes: its tests, the collection of traces, a short soak; each in a process.
 
-A step has a limit, and one that fails stops none of the others. What each says is kept in a file of its own.
+Each step has its share of the time, and what those before it have left; one that fails stops none of the others. What
+each says is kept in a file of its own.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import itertools
 import os
 import signal
 import subprocess
@@ -27,6 +29,7 @@ from omni_ipc.report.quantities import size
 from omni_ipc.report.text import counted
 
 _GRACE_S = 15.0  # between the request to end, and the end
+_SHARES = {"device": 6, "tests": 12, "replay": 9, "soak": 5}  # of the time, beside the soak itself
 _OUR_CODES = {0: Verdict.ENDED_WELL, 1: Verdict.VIOLATED}
 
 
@@ -54,7 +57,7 @@ class Steps(NamedTuple):
         traces: the collection.
         repeat: runs of each trace.
         soak_s: how long to soak.
-        limit_s: that they may take together, beside the soak; each step has its share.
+        limit_s: that they may take together, beside the soak; each step has its share, and what was left before it.
     """
 
     device: str
@@ -93,12 +96,20 @@ def check_device(steps: Steps) -> Iterator[Checked]:
     soak = ("soak", "--minutes", str(steps.soak_s / 60), "--workers", "1", "--device", device, "--out")
     with tempfile.TemporaryDirectory(prefix="omni-ipc-check.") as scratch:
         do = functools.partial(_do, out, {**os.environ, "TMPDIR": scratch})
-        share_s = steps.limit_s / 32
-        yield do("device", 6 * share_s, (sys.executable, "-m", "omni_ipc.stress.devices", device))
-        yield do("tests", 12 * share_s, (*pytest, f"--junitxml={report}", *map(str, tests)), lambda: _of_tests(report))
-        yield do("replay", 9 * share_s, (*command, *replay), lambda: _of_replay(replayed))
-        soaking_s = 5 * share_s + steps.soak_s
-        yield do("soak", soaking_s, (*command, *soak, str(account.parent)), lambda: _of_soak(account))
+        until = _shares(time.monotonic(), steps.limit_s)
+        yield do("device", until["device"], (sys.executable, "-m", "omni_ipc.stress.devices", device))
+        told = functools.partial(_of_tests, report)
+        yield do("tests", until["tests"], (*pytest, f"--junitxml={report}", *map(str, tests)), told)
+        yield do("replay", until["replay"], (*command, *replay), functools.partial(_of_replay, replayed))
+        soaked = until["soak"] + steps.soak_s
+        yield do("soak", soaked, (*command, *soak, str(account.parent)), functools.partial(_of_soak, account))
+
+
+def _shares(now_s: float, limit_s: float) -> dict[str, float]:
+    """Say by when each step has to end, on the monotonic clock: a step that ends early leaves its time to the next."""
+    whole = sum(_SHARES.values())
+    ends = itertools.accumulate(limit_s * share / whole for share in _SHARES.values())
+    return {step: now_s + end for step, end in zip(_SHARES, ends, strict=True)}
 
 
 def _marker(device: str) -> str:
@@ -116,12 +127,13 @@ def _do(
     out: Path,
     env: Mapping[str, str],
     step: str,
-    limit_s: float,
+    until_s: float,
     command: Sequence[str],
     tell: Callable[[], tuple[int, str]] | None = None,
 ) -> Checked:
-    """Run a command; ``tell`` says from what it left how much was tried, and what came of that."""
+    """Run a command until then, at most; ``tell`` says from what it left how much was tried, and what came of that."""
     log, began = out / f"{step}.log", time.monotonic()
+    limit_s = max(0.0, until_s - began)
     code = _run(command, log, limit_s, env)
     tried, told = 1, _last_line(log)
     if tell is not None and code is not None:
@@ -129,7 +141,7 @@ def _do(
             tried, told = tell()
     verdict = _OUR_CODES.get(-1 if code is None else code, Verdict.INCONCLUSIVE)
     if code is None:
-        told = f"it did not end within {limit_s:g} s, and was ended: see --limit; the last line: {told}"
+        told = f"it did not end within {limit_s:.0f} s, and was ended: see --limit; the last line: {told}"
     elif not tried and verdict is Verdict.ENDED_WELL:
         verdict = Verdict.INCONCLUSIVE  # nothing was shown
     return Checked(step, verdict, told, time.monotonic() - began, str(log))

@@ -1,12 +1,18 @@
-"""Each run of these tests on real processes is recorded, and all recordings are held against the models at the end."""
+"""Each run of these tests on real processes is recorded, and all recordings are held against the models at the end.
+
+Where there is no TLC to hold them against anything, as on a bare GPU node, nothing is recorded.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
+from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.errors import EnvironmentMissing
 from tests.support.validated import SEARCH_S, Recordings
 
 HERE = Path(__file__).parent
@@ -50,4 +56,13 @@ def _recorded(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def _is_recorded(item: pytest.Item) -> bool:
-    return item.path in FILES or item.path.is_relative_to(HERE / "contract")
+    return (item.path in FILES or item.path.is_relative_to(HERE / "contract")) and _has_tlc()
+
+
+@functools.cache
+def _has_tlc() -> bool:
+    try:
+        Toolchain.find()
+    except EnvironmentMissing:
+        return False
+    return True

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from omni_ipc.records import Verdict
-from omni_ipc.workflows.checking_device import _do, _folders_with
+from omni_ipc.workflows.checking_device import _do, _folders_with, _shares
 from tests.support.lanes import ROOT
 
 REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="{}"/></testsuites>'
@@ -28,7 +31,7 @@ REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="{}
 )
 def test_a_step_is_as_its_exit_code_says(code: str, verdict: Verdict, told: str, tmp_path: Path) -> None:
     """With the last line of what it said, which is kept."""
-    done = _do(tmp_path, os.environ, "device", 60, (sys.executable, "-c", code))
+    done = _do(tmp_path, os.environ, "device", time.monotonic() + 60, (sys.executable, "-c", code))
     assert (done.verdict, done.told) == (verdict, told)
     assert Path(done.log).exists()
 
@@ -36,16 +39,18 @@ def test_a_step_is_as_its_exit_code_says(code: str, verdict: Verdict, told: str,
 def test_a_step_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     """It is told after how long, and nothing of it is left behind."""
     code = "import subprocess, time; subprocess.Popen(['sleep', '600']); time.sleep(600)"
-    done = _do(tmp_path, os.environ, "device", 2, (sys.executable, "-c", code))
+    done = _do(tmp_path, os.environ, "device", time.monotonic() + 2, (sys.executable, "-c", code))
     assert done.verdict is Verdict.INCONCLUSIVE
     assert done.told == "it did not end within 2 s, and was ended: see --limit; the last line: it said nothing"
 
 
 def test_a_step_that_tried_nothing_shows_nothing(tmp_path: Path) -> None:
     """All tests are skipped where there is no device: that is no success."""
-    done = _do(
-        tmp_path, os.environ, "tests", 60, (sys.executable, "-c", ""), lambda: (0, "0 passed, 0 failed, 9 skipped")
-    )
+
+    def tell() -> tuple[int, str]:
+        return 0, "0 passed, 0 failed, 9 skipped"
+
+    done = _do(tmp_path, os.environ, "tests", time.monotonic() + 60, (sys.executable, "-c", ""), tell)
     assert (done.verdict, done.told) == (Verdict.INCONCLUSIVE, "0 passed, 0 failed, 9 skipped")
 
 
@@ -54,6 +59,36 @@ def test_folders_with_tests_of_a_device_are_found() -> None:
     found = {str(path.relative_to(ROOT)) for path in _folders_with("cuda", ROOT / "tests")}
     assert found >= {"tests/device", "tests/pipelines", "tests/serving/contract", "tests/stress/devices"}
     assert "tests/serving" not in found
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Name the packages that a file imports as it is loaded."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).partition(".")[0]
+
+
+@pytest.mark.parametrize("marker", ["cuda", "xpu", "torch"])
+def test_a_bare_node_can_load_the_tests_of_its_device(marker: str) -> None:
+    """They import what it is said to have, and what wheels.sh brings; what else they use they look for, and skip."""
+    there = {*sys.stdlib_module_names, "omni_ipc", "tests"} | {"torch", "numpy", "pytest", "hypothesis"}
+    there |= {"greenlet", "jinja2", "msgspec", "rich", "typer"}  # what omni_ipc depends on
+    folders = _folders_with(marker, ROOT / "tests")
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    assert [(path.name, name) for path in files for name in imported(path) if name not in there] == []
+
+
+def test_a_step_that_ends_early_leaves_its_time_to_the_next() -> None:
+    """Each has to end by a moment that was set before the first began, the last one when all time is over."""
+    assert _shares(100.0, 320.0) == {"device": 160.0, "tests": 280.0, "replay": 370.0, "soak": 420.0}
+
+
+def test_a_step_whose_time_is_over_before_it_begins_is_told_so(tmp_path: Path) -> None:
+    """It does not wait for ever, nor fail with an error of its own."""
+    done = _do(tmp_path, os.environ, "soak", time.monotonic() - 5, (sys.executable, "-c", "input()"))
+    assert (done.verdict, done.told[:28]) == (Verdict.INCONCLUSIVE, "it did not end within 0 s, a")
 
 
 @pytest.mark.torch
