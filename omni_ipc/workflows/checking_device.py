@@ -53,7 +53,8 @@ class Steps(NamedTuple):
 
     Args:
         out: the folder for what they leave.
-        tests: files or folders of tests; None: every folder under ``tests/`` that has some of the device's.
+        tests: files or folders of tests; None: every folder under ``tests/`` that has some of the device's; of the
+            host, to rehearse it all, what needs torch of those that have some of CUDA's.
         traces: the collection.
         repeat: runs of each trace.
         soak_s: how long to soak.
@@ -84,12 +85,14 @@ def check_device(steps: Steps) -> Iterator[Checked]:
                 f"This Python has no {name}, which a device is checked with.",
                 "Let stress/gpu_check.sh set up what is missing, or install it.",
             )
-    tests = steps.tests if steps.tests is not None else _folders_with(_marker(steps.device), Path("tests"))
+    kind = steps.device.partition(":")[0]
+    marker, folders_of = ("torch", "cuda") if kind == "cpu" else (kind, kind)
+    tests = steps.tests if steps.tests is not None else _folders_with(folders_of, Path("tests"))
     if missing := [str(path) for path in (*tests, steps.traces) if not path.exists()]:
         raise UsageError(f"There is no '{missing[0]}'. Check from the folder of the sources, or name it.")
     device, out = steps.device, steps.out
     command = (sys.executable, "-m", "omni_ipc", "stress")
-    pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", f"{_marker(device)} and not soak")
+    pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", f"{marker} and not soak")
     report = out / "tests.xml"
     replayed, account = out / "replay.json", out / "soak" / "account.json"
     replay = ("replay", str(steps.traces), "--device", device, "--repeat", str(steps.repeat), "--json", str(replayed))
@@ -110,11 +113,6 @@ def _shares(now_s: float, limit_s: float) -> dict[str, float]:
     whole = sum(_SHARES.values())
     ends = itertools.accumulate(limit_s * share / whole for share in _SHARES.values())
     return {step: now_s + end for step, end in zip(_SHARES, ends, strict=True)}
-
-
-def _marker(device: str) -> str:
-    kind = device.partition(":")[0]
-    return "torch" if kind == "cpu" else kind
 
 
 def _folders_with(marker: str, tests: Path) -> list[Path]:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.documents import ROOT, programs
-
-yaml = pytest.importorskip("yaml", reason="pip install 'omni-ipc[test]'")
 
 WORKFLOW = yaml.safe_load((ROOT / "stress" / "github-workflow.yml").read_text())
 TINY = {

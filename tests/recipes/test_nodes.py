@@ -15,12 +15,11 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from tests.support.accounts import account
 from tests.support.documents import ROOT, programs
 from tests.support.waiting import until
-
-yaml = pytest.importorskip("yaml", reason="pip install 'omni-ipc[test]'")
 
 STRESS = ROOT / "stress"
 Process = subprocess.Popen[str]

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.documents import DOCS, ROOT, check_commands
-
-yaml = pytest.importorskip("yaml", reason="pip install 'omni-ipc[test]'")
 
 PAGES = ["ci.md", "gpu-node.md", "many-machines.md"]
 

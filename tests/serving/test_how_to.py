@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 
@@ -25,8 +26,6 @@ from omni_ipc.serving.results import Outcome
 from tests.serving.contract.engines import is_idle
 from tests.support.documents import DOCS, ROOT, check_commands, quotable, quotes
 from tests.support.waiting import until
-
-httpx = pytest.importorskip("httpx", reason="pip install 'omni-ipc[test]'")
 
 FOLDER = DOCS / "how-to"
 

@@ -70,7 +70,7 @@ def imported(path: Path) -> Iterator[str]:
             yield str(node.module).partition(".")[0]
 
 
-@pytest.mark.parametrize("marker", ["cuda", "xpu", "torch"])
+@pytest.mark.parametrize("marker", ["cuda", "xpu"])
 def test_a_bare_node_can_load_the_tests_of_its_device(marker: str) -> None:
     """They import what it is said to have, and what wheels.sh brings; what else they use they look for, and skip."""
     there = {*sys.stdlib_module_names, "omni_ipc", "tests"} | {"torch", "numpy", "pytest", "hypothesis"}
