@@ -118,6 +118,11 @@ class Teller:
         """Tell of something that must not be."""
         self.say(Found(time.monotonic(), kind, sentence))
 
+    def said(self) -> tuple[str, ...]:
+        """Give what somebody was told since all was forgotten."""
+        with self._lock:
+            return (*self._said,)
+
     def forget(self) -> None:
         """Let everything be told anew."""
         with self._lock:

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 import msgspec
 
@@ -21,6 +22,7 @@ from omni_ipc.serving.engine import PipelineSpec
 from omni_ipc.serving.group import HostGroup
 from omni_ipc.stress import stacks
 from omni_ipc.stress.defective import build
+from omni_ipc.stress.judging import is_device_lost
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.leftovers import await_none, held, segments, trim
 from omni_ipc.stress.messages import Began, Ended, Failed, Order, Teller, first_line
@@ -55,8 +57,13 @@ class Serving:
                 try:
                     self._round(self._draw(number), hosts, runner)
                 except (OmniError, OSError) as error:  # it may be refused memory, or descriptors
-                    self._teller.say(Failed(time.monotonic(), number, f"{type(error).__name__}: {first_line(error)}"))
+                    sentence = f"{type(error).__name__}: {first_line(error)}"
+                    self._teller.say(Failed(time.monotonic(), number, sentence))
+                    self._end_lost(hosts, (*self._teller.said(), sentence))
                     self._around.stop.wait(_AGAIN_S)
+                else:
+                    self._end_lost(hosts, self._teller.said())
+                self._teller.forget()
 
     def _draw(self, number: int) -> Plan:
         return draw(self._config, number, self._around.room, suspicious=self._around.ledger.get("suspicious"))
@@ -74,7 +81,13 @@ class Serving:
         if left := await_none(lambda: self._left(hosts)):
             self._teller.found("leftover", f"After {plan}, {left}.")
         self._teller.say(Ended(plan.number, _own_bytes(hosts)))
-        self._teller.forget()
+
+    def _end_lost(self, hosts: HostGroup, told: Sequence[str]) -> None:
+        """End the processes of workers if their device is lost to one of them: it stays so, and others may have it."""
+        if self._config.device != "cpu" and any(map(is_device_lost, told)):
+            for pid in hosts.pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def _left(self, hosts: HostGroup) -> str:
         """Say what is still held of a round; nothing, if there is nothing."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 
+from omni_ipc.stress.judging import is_device_lost
 from omni_ipc.stress.leftovers import await_none, is_worker
 from omni_ipc.stress.messages import Began, Ended, Failed, Found, Message, Told
 from omni_ipc.stress.process import ServedProcess
@@ -13,7 +13,6 @@ from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows.soak_keeping import Keeper
 
 _TRIES = 4  # of an engine that does not start
-_DEVICE_LOST = re.compile(r"(CUDA|XPU|SYCL|Level.Zero).*error|device (was |is )?lost", re.IGNORECASE)
 
 
 class Listener:
@@ -40,9 +39,11 @@ class Listener:
                 self._keeper.begin(message)
             case Told(at_s=at_s, sentence=sentence):
                 self._told(sentence)
-                if self._device != "cpu" and _DEVICE_LOST.search(sentence):
+                if self._is_explained(at_s):
+                    return  # also of a device: it may be lost to a process that was let have nothing more
+                if self._device != "cpu" and is_device_lost(sentence):
                     self._keeper.book.interrupted = f"the device is lost: {sentence}"
-                elif not self._is_explained(at_s):
+                else:
                     self._keeper.find("outcome", f"Somebody was told, and there was no fault: {sentence}", at_s=at_s)
             case Failed(at_s=at_s, number=number, sentence=sentence):
                 self._told(sentence)

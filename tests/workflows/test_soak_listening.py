@@ -73,6 +73,16 @@ def test_a_lost_device_ends_the_soak(tmp_path: Path) -> None:
             assert (soak.book.interrupted, len(soak.findings())) == (lost, not lost)
 
 
+def test_a_device_that_a_fault_has_lost_to_a_process_does_not_end_the_soak(tmp_path: Path) -> None:
+    """What is let have no more memory or descriptors may lose its context; nor is one lost that merely had no room."""
+    with kept(tmp_path / "harmed", device="cuda:0", blows=(time.monotonic(),)) as soak:
+        listening(soak).take(told("RuntimeError: CUDA error: OS call failed"))
+        assert (soak.book.interrupted, soak.findings()) == ("", [])
+    with kept(tmp_path / "full", device="cuda:0") as soak:
+        listening(soak).take(told("AcceleratorError: CUDA error: out of memory"))
+        assert (soak.book.interrupted, len(soak.findings())) == ("", 1)
+
+
 def test_engines_that_do_not_start_are_found_and_after_some_in_a_row_it_ends(soak: Kept) -> None:
     """Those before one that does are findings; so are the last ones, unless they ended the soak."""
     listener = listening(soak)
