@@ -16,17 +16,34 @@ import pytest
 from tests.support.in_process import Omni, Ran
 from tests.support.leaks import leaked_since, snapshot
 
+_DEVICES = ("cuda", "xpu")
+
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("repeatable")
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left_behind() -> Iterator[None]:
+def _nothing_is_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail the test that leaks a descriptor, mapping, thread, child process or file in /dev/shm."""
+    for kind in _DEVICES:
+        if request.node.get_closest_marker(kind):
+            _wake(kind)
     before = snapshot()
     yield
     if leaked := leaked_since(before):
         pytest.fail("The test left behind:\n  " + "\n  ".join(leaked), pytrace=False)
+
+
+@functools.cache
+def _wake(kind: str) -> None:
+    """Let the libraries of a device open now what they open once, and keep: pipes, and memory of their own."""
+    import torch
+
+    of_kind = getattr(torch, kind)
+    torch.ones(1, pin_memory=True).to(kind, non_blocking=True).add_(1)
+    event = of_kind.Event(blocking=True) if kind == "cuda" else of_kind.Event()
+    event.record()
+    event.synchronize()
 
 
 @pytest.fixture
@@ -67,7 +84,7 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what is marked `torch`, `cuda` or `xpu`, with the reason, where there is none."""
-    lacks = {"torch": _no_torch, **{kind: functools.partial(_no_device, kind) for kind in ("cuda", "xpu")}}
+    lacks = {"torch": _no_torch, **{kind: functools.partial(_no_device, kind) for kind in _DEVICES}}
     for name, lack in lacks.items():
         marked = [item for item in items if item.get_closest_marker(name)]
         if marked and (reason := lack()):

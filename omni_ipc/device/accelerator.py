@@ -5,6 +5,7 @@ It speaks of streams and events through torch's module of the device's kind, whi
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -89,7 +90,14 @@ class Accelerator:
         """Do nothing: copies into this memory are staged by the driver; slower, and as right."""
 
     def close(self) -> None:
-        return
+        """Give back the pinned buffers that torch keeps for further copies: they are as large as the largest outputs.
+
+        An older torch, which cannot, keeps them for the next worker of this process.
+        """
+        give_back = getattr(getattr(torch, "accelerator", None), "empty_host_cache", None)
+        if give_back is not None:
+            with contextlib.suppress(RuntimeError):  # a device that is lost has nothing to give back
+                give_back()
 
     def synchronize(self) -> None:
         self._torch.synchronize(self._device)

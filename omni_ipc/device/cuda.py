@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -21,14 +22,22 @@ class CudaDevice(Accelerator):
     def pin(self, buffer: memoryview) -> None:
         """Register memory with CUDA; if it refuses, copies are staged by the driver: slower, and as right."""
         address = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
-        if int(_cudart().cudaHostRegister(address, buffer.nbytes, 0)) == 0:
-            self._pinned.append(address)
-        else:
-            self._forget_refusal()
+        with self._current():
+            if int(_cudart().cudaHostRegister(address, buffer.nbytes, 0)) == 0:
+                self._pinned.append(address)
+            else:
+                self._forget_refusal()
 
     def close(self) -> None:
-        while self._pinned:
-            _cudart().cudaHostUnregister(self._pinned.pop())
+        with self._current():
+            while self._pinned:
+                _cudart().cudaHostUnregister(self._pinned.pop())
+        super().close()
+
+    def _current(self) -> AbstractContextManager[None]:
+        """Be on this device: elsewhere the calling thread would open a context on the first one, half a gigabyte."""
+        there: AbstractContextManager[None] = torch.cuda.device(self._device)
+        return there
 
     def _forget_refusal(self) -> None:
         """Let torch report it now: it would take it for an error of the kernel that this thread launches next."""

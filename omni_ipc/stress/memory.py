@@ -15,6 +15,7 @@ POISON = 0xDB
 """What a sleep writes over all that was made."""
 
 _CYCLES_A_SECOND = 1.5e9  # of a GPU, about
+_ASKED_FOR = "requested_bytes.all.current"  # a block that torch gives may be a MiB larger, with nothing else in it
 
 
 class Memory(Protocol):
@@ -102,12 +103,13 @@ class DeviceMemory:
 
     def delay(self, seconds: float) -> float:
         if seconds and self._device.type == "cuda":
-            self._torch.cuda._sleep(int(seconds * _CYCLES_A_SECOND))  # type: ignore[no-untyped-call]
+            with self._of_kind.device(self._device):
+                self._of_kind._sleep(int(seconds * _CYCLES_A_SECOND))
         return seconds
 
     def held_bytes(self) -> int:
         period = 0 if self._period is None else PERIOD
-        return int(self._of_kind.memory_allocated(self._device)) - period
+        return int(self._of_kind.memory_stats(self._device).get(_ASKED_FOR, 0)) - period
 
     def leave(self) -> None:
         self._period = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -159,3 +160,25 @@ def test_memory_that_cuda_refuses_to_pin_costs_nothing_but_time() -> None:
         device.pin(segment.view)
         assert torch.ones(4, device=device.name).mul(2).tolist() == [2, 2, 2, 2]
         device.close()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_device_that_is_closed_gives_back_what_torch_keeps_for_its_copies(
+    is_lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker's process is used again, and its memory would be that of the largest outputs so far for good."""
+    import torch
+
+    from omni_ipc.device.accelerator import Accelerator
+
+    closed: list[str] = []
+
+    def give_back() -> None:
+        closed.append("given back")
+        if is_lost:
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(torch, "accelerator", SimpleNamespace(empty_host_cache=give_back))
+    Accelerator.__new__(Accelerator).close()
+    assert closed == ["given back"]

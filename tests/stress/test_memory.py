@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.requests import Request
 from omni_ipc.stress.memory import HostMemory
-from omni_ipc.stress.outputs import Kind
+from omni_ipc.stress.outputs import PERIOD, Kind
 from omni_ipc.stress.pipeline import Varied
 
 KIB = 1 << 10
@@ -85,3 +86,19 @@ def test_memory_is_held_for_as_long_as_anything_looks_at_it() -> None:
     assert memory.held_bytes() == 8 * KIB
     del row
     assert memory.held_bytes() == 0
+
+
+@pytest.mark.torch
+def test_of_a_device_what_was_asked_for_is_held_and_not_the_blocks_that_torch_gave() -> None:
+    """A block may be a MiB larger: whoever waits until nothing is held would wait for ever."""
+    from omni_ipc.stress.memory import DeviceMemory
+
+    memory, asked_for = DeviceMemory("cpu"), {"requested_bytes.all.current": PERIOD}
+    memory._of_kind = SimpleNamespace(
+        memory_stats=lambda _: {"allocated_bytes.all.current": 2 * PERIOD, **asked_for},
+        memory_allocated=lambda _: 2 * PERIOD,
+    )
+    memory._pattern()
+    assert memory.held_bytes() == 0
+    asked_for["requested_bytes.all.current"] += 8 * KIB
+    assert memory.held_bytes() == 8 * KIB

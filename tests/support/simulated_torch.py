@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -113,6 +113,7 @@ class SimulatedTorch(ModuleType):
             current_stream=lambda _: Stream(self.world.current()),
             stream=self._on,
             synchronize=lambda _: self.world.synchronize(),
+            device=lambda _: nullcontext(),
         )
 
     def begin(self, rt: ControlledRuntime) -> SimulatedDevice:

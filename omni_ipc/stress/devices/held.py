@@ -126,6 +126,11 @@ class HeldCuda(CudaDevice):
         with self._rt.region("Device.Copy"):
             return super().to_host(tree, after=after)
 
+    def synchronize(self) -> None:
+        """Wait for both streams, asleep: CUDA's own wait spins, which a conductor takes for somebody who moves."""
+        for stream in (self._computing, self._side):
+            AcceleratorEvent(self._event(), stream).synchronize()
+
     def close(self) -> None:
         self._default_steps.close()
         self._side_steps.close()

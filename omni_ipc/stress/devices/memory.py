@@ -12,6 +12,8 @@ import torch
 POISON: Final = 0xDEAD_BEEF_DEAD_BEEF - (1 << 64)
 """What memory holds that nobody has written yet, or that was given back: int64, in no output."""
 
+_ON_THEIR_WAY = 4  # outputs of a scenario, at most
+
 Issue = Callable[[str, Callable[[], object]], object]
 """Adds a command to the stream that computes: what it does, in a word, and how."""
 
@@ -43,10 +45,15 @@ class OutputMemory:
         return output
 
     def warm_up(self, fn: Callable[[], torch.Tensor], count: int, copy: Callable[[Any], Any]) -> None:
-        """Do once what will be issued, at once."""
-        memory = torch.full((count,), POISON, dtype=torch.int64, device=self._device)
-        copy(memory.copy_(fn()))
-        memory.fill_(POISON)
+        """Do what will be issued, at once, for as many outputs as are ever on their way.
+
+        So all memory that they need is there, on both sides: to get more, CUDA may wait for streams that are held back.
+        """
+        outputs = [torch.full((count,), POISON, dtype=torch.int64, device=self._device) for _ in range(_ON_THEIR_WAY)]
+        copies = [copy(memory.copy_(fn())) for memory in outputs]
+        for memory in outputs:
+            memory.fill_(POISON)
+        del copies  # not before the last one was made, so that each has a place of its own
 
     def give_back(self) -> None:
         """Issue that all of it be given back, whoever may still want to read it."""
