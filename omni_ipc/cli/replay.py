@@ -48,7 +48,7 @@ def replay(
     json: Json = None,
 ) -> int:
     """Run the code along a trace: the reference, unless a defect is put back; along a model's counterexample: both."""
-    from omni_ipc.device.api import open_device
+    from omni_ipc.device.api import require_device
     from omni_ipc.testbed import Mode
     from omni_ipc.testbed.explain import explain
     from omni_ipc.workflows import countering, replaying
@@ -66,7 +66,7 @@ def replay(
     names = dict(map(_pair, renamed or ()))
     with working(f"replaying {trace.name} on {on}"):
         given = Trace.load(trace)
-        open_device(device)  # refuses here, and not in the worker, what this machine does not have
+        require_device(device)  # refuses here, and not in the worker, what this machine does not have
         mode = Mode.TOLERANT if tolerant or names else Mode.STRICT
         replayed = replaying.replay(given, defect=defect, on=on, device=device, mode=mode, renamed=names)
     out.say(verdict_lines(named(given.scenario, defect), replayed.verdict, replayed.summary, *replayed.repairs))

@@ -33,7 +33,7 @@ def replay(
     json: Json = None,
 ) -> int:
     """Run traces on spawned workers: the reference must end well, and the defect that a trace names must show."""
-    from omni_ipc.device.api import open_device
+    from omni_ipc.device.api import require_device
     from omni_ipc.workflows import collecting, stressing
 
     out = Output(json)
@@ -41,7 +41,7 @@ def replay(
         require_file(junit)
     with working("reading the traces") as show_progress:
         found = collecting.find_traces(traces)
-        open_device(device)  # refuses here, and not in the worker, what this machine does not have
+        require_device(device)  # refuses here, and not in the worker, what this machine does not have
         on_row = _line_by_line(len(found))
         stressed = stressing.stress(found, device=device, repeat=repeat, progress=show_progress, on_row=on_row)
     cells = [_cells(row) for row in stressed.rows]

@@ -9,7 +9,7 @@ import typer
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json
-from omni_ipc.device.api import open_device
+from omni_ipc.device.api import require_device
 from omni_ipc.records import Verdict
 from omni_ipc.report.endings import ExitCode
 from omni_ipc.report.output import Output, complain, table
@@ -36,7 +36,7 @@ def check(
     require_folder(out)
     output = Output(json)
     done: list[Checked] = []
-    open_device(device)  # refuses here what this machine does not have
+    require_device(device)  # refuses here what this machine does not have
     out.mkdir(parents=True, exist_ok=True)
     try:
         with working("looking at the device") as show_progress:

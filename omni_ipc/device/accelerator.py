@@ -17,6 +17,22 @@ from omni_ipc.errors import EnvironmentMissing, Full, UsageError
 _SMALL_BYTES = 4 << 10  # so much travels beside its message, and needs no room
 
 
+def require(kind: str, index: int) -> Any:
+    """See that a device is here, and give torch's module of its kind; nothing is opened.
+
+    Raises:
+        EnvironmentMissing: there is no such device here.
+    """
+    of_kind: Any = getattr(torch, kind)
+    count = of_kind.device_count() if of_kind.is_available() else 0
+    if index >= count:
+        raise EnvironmentMissing(
+            f"Device '{kind}:{index}' is not here: torch {torch.__version__} sees {count} {kind.upper()} devices.",
+            "Use --device cpu, or run on a machine with a driver and a torch that is built for it.",
+        )
+    return of_kind
+
+
 class AcceleratorEvent:
     """A point on a stream.
 
@@ -51,13 +67,7 @@ class Accelerator:
         Raises:
             EnvironmentMissing: there is no such device here.
         """
-        self._torch: Any = getattr(torch, kind)
-        count = self._torch.device_count() if self._torch.is_available() else 0
-        if index >= count:
-            raise EnvironmentMissing(
-                f"Device '{kind}:{index}' is not here: torch {torch.__version__} sees {count} {kind.upper()} devices.",
-                "Use --device cpu, or run on a machine with a driver and a torch that is built for it.",
-            )
+        self._torch = require(kind, index)
         self.name = f"{kind}:{index}"
         self._device = torch.device(self.name)
         self._memory: HostMemory | None = None

@@ -104,11 +104,29 @@ def open_device(name: str) -> Device:
         from omni_ipc.device.host import HostDevice
 
         return HostDevice()
+    require_device(name)
+    from omni_ipc.device.accelerator import Accelerator
+    from omni_ipc.device.cuda import CudaDevice
+
+    return CudaDevice(index or 0) if kind == "cuda" else Accelerator(kind, index or 0)
+
+
+def require_device(name: str) -> None:
+    """See that a device is here, without opening it.
+
+    For a process that leaves it to others: what was opened once takes half a gigabyte there until that process ends,
+    and a device that is for one process alone nobody else gets.
+
+    Raises:
+        UnknownName, EnvironmentMissing: as of `open_device`.
+    """
+    kind, index = parse_device(name)
+    if kind == "cpu":
+        return
     try:
-        from omni_ipc.device.accelerator import Accelerator
-        from omni_ipc.device.cuda import CudaDevice
+        from omni_ipc.device.accelerator import require
     except ImportError:
         raise EnvironmentMissing(
             f"Device '{name}' needs torch, which is not installed here.", "pip install 'omni-ipc[torch]'"
         ) from None
-    return CudaDevice(index or 0) if kind == "cuda" else Accelerator(kind, index or 0)
+    require(kind, index or 0)

@@ -14,6 +14,7 @@ from pathlib import Path
 from omni_ipc import shards
 from omni_ipc.accounts import Account
 from omni_ipc.errors import UsageError
+from omni_ipc.report.text import counted
 from omni_ipc.stress import stacks
 from omni_ipc.stress.book import Book
 from omni_ipc.stress.ledger import Ledger
@@ -111,7 +112,8 @@ class Keeper:
         now_s, ended, unsettled = time.monotonic(), sum(self._ledger.outcomes().values()), self.book.unsettled
         stalled_s = self._requests.look(now_s, ended=ended, unsettled=unsettled)
         if stalled_s is not None:
-            sentence = f"Nothing ended for {stalled_s:.0f} s, with {unsettled} requests open, in {self.round.what}."
+            left = counted(unsettled, "request")
+            sentence = f"Nothing ended for {stalled_s:.0f} s, with {left} open, in {self.round.what}."
             self.find("health", sentence, stood=stacks.ask(processes, self.log))
         silent_s = self._process.look(now_s, ended=ended + self._heard, unsettled=len(processes))
         if silent_s is not None:

@@ -14,6 +14,7 @@ from omni_ipc.device.api import open_device
 from omni_ipc.device.host import HostDevice
 from omni_ipc.errors import EnvironmentMissing, UnknownName
 from tests.support.lanes import ROOT
+from tests.support.simulated_torch import SimulatedTorch, devices_over
 
 
 def test_the_host_passes_its_arrays_through() -> None:
@@ -64,12 +65,25 @@ def test_a_device_that_is_not_here_is_told_with_what_is() -> None:
             open_device(f"{kind}:99")
 
 
+def test_who_leaves_a_device_to_others_does_not_open_it() -> None:
+    """It asks how many there are, and no more: whatever it opened there would stay."""
+    for kind in ("cuda", "xpu"):
+        torch = SimulatedTorch(kind)
+        with devices_over(torch):
+            api.require_device(f"{kind}:0")
+            with pytest.raises(AttributeError, match="world"):  # of a run that has not begun
+                open_device(f"{kind}:0")
+            with pytest.raises(EnvironmentMissing, match=f"Device '{kind}:1' is not here"):
+                api.require_device(f"{kind}:1")
+
+
 def test_cuda_without_torch_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The remedy is a command."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "omni_ipc.device.cuda", raising=False)
-    with pytest.raises(EnvironmentMissing, match=r"needs torch, .* pip install 'omni-ipc\[torch\]'"):
-        open_device("cuda")
+    monkeypatch.delitem(sys.modules, "omni_ipc.device.accelerator", raising=False)
+    for refuses in (open_device, api.require_device):
+        with pytest.raises(EnvironmentMissing, match=r"needs torch, .* pip install 'omni-ipc\[torch\]'"):
+            refuses("cuda")
 
 
 def test_a_host_event_is_reached_at_once() -> None:
