@@ -120,13 +120,33 @@ def require_gates(clock: Runtime, device: str) -> Driver:
         passed.record(stream)
         held = not passed.query()
         gate.open(number)
-        until = clock.now() + _PROBE_S
-        while not passed.query() and clock.now() < until:
-            clock.sleep(_POLL_S)
-        if not (held and passed.query()):
+        if not (_is_reached(clock, passed) and held):
             how = "was not held back" if not held else f"did not go on within {_PROBE_S:g} s"
             raise EnvironmentMissing(f"A stream of {device} {how} at a wait for a value.", _REMEDY)
         return gate._driver
+
+
+def lets_pass(clock: Runtime, gate: Gate, held: Any, other: Any) -> bool:
+    """Tell whether a stream goes on while another one is held; both may wait in one queue of the device's.
+
+    Args:
+        clock: whose time passes.
+        gate: at which ``held`` is to stop meanwhile.
+    """
+    number = gate.hold(held)
+    try:
+        passed: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        passed.record(other)
+        return _is_reached(clock, passed)
+    finally:
+        gate.open(number)
+
+
+def _is_reached(clock: Runtime, event: Any) -> bool:
+    until = clock.now() + _PROBE_S
+    while not event.query() and clock.now() < until:
+        clock.sleep(_POLL_S)
+    return bool(event.query())
 
 
 class Deadline:

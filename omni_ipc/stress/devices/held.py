@@ -18,7 +18,7 @@ from omni_ipc.device.api import Device, DeviceEvent
 from omni_ipc.device.cuda import CudaDevice
 from omni_ipc.seam.api import Runtime
 from omni_ipc.stress.devices.commands import Commands, at_once
-from omni_ipc.stress.devices.gates import Deadline, Gate
+from omni_ipc.stress.devices.gates import Deadline, Gate, lets_pass
 from omni_ipc.stress.devices.memory import OutputMemory
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class HeldStream:
 
     def __init__(self, rt: Runtime, name: str, gate: Gate, clock: Runtime, event: Callable[[], Any]) -> None:
         self._gate = gate
+        self._clock = clock
         self._event = event
         self._commands = Commands(rt, name)
         self._deadline = Deadline(clock, f"{name}.deadline", gate, LONGEST_HOLD_S)
@@ -60,6 +61,10 @@ class HeldStream:
             finally:
                 done.record(stream)
                 self._commands.issue(does, functools.partial(self._let_go, number, done), ready=ready)
+
+    def lets_pass(self, stream: Any, other: Any) -> bool:
+        """Tell whether another stream goes on while this one, of torch's, is held; before the first `step`."""
+        return lets_pass(self._clock, self._gate, stream, other)
 
     def close(self) -> None:
         """End both tasks, once what was issued is done; nothing is held back from now on."""
@@ -103,6 +108,14 @@ class HeldCuda(CudaDevice):
         self._side_steps = HeldStream(rt, "device.side", gate(), clock, self._event)
         self._computing = self._torch.current_stream(self._device)
         self.memory = OutputMemory(self.name, self._compute)
+
+    def are_apart(self) -> bool:
+        """Tell whether each of both streams goes on while the other one is held, as the device is to have them do.
+
+        CUDA has a few queues for all streams; two that share one are in order whatever their events say.
+        """
+        default, side = self._computing, self._side
+        return self._default_steps.lets_pass(default, side) and self._side_steps.lets_pass(side, default)
 
     def prepare(self, fn: Callable[[], torch.Tensor], count: int) -> None:
         """Load kernels and register memory now: CUDA may have to wait for all streams for that."""

@@ -11,6 +11,12 @@ from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.stress.devices.pipeline import Streams
 
+_TRIES = 4
+_SHARED = (
+    "Streams of the device wait for each other, as they share a queue: they are held back by the host instead. More "
+    "queues may help: export CUDA_DEVICE_MAX_CONNECTIONS=32"
+)
+
 
 def open_streams(rt: Runtime, kind: str = "cpu") -> Streams:
     """Open a device whose streams take each of their steps as a region "Stream.Step".
@@ -37,4 +43,10 @@ def open_streams(rt: Runtime, kind: str = "cpu") -> Streams:
     except EnvironmentMissing as error:
         warnings.warn(str(error), RuntimeWarning, stacklevel=2)
         return ThreadedStreams(rt, name)
-    return HeldCuda(rt, int(name.partition(":")[2]), functools.partial(DriverGate, driver), NativeRuntime())
+    for _ in range(_TRIES):  # torch gives another side stream each time
+        device = HeldCuda(rt, int(name.partition(":")[2]), functools.partial(DriverGate, driver), NativeRuntime())
+        if device.are_apart():
+            return device
+        device.close()
+    warnings.warn(_SHARED, RuntimeWarning, stacklevel=2)
+    return ThreadedStreams(rt, name)
