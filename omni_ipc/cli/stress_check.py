@@ -18,6 +18,7 @@ from omni_ipc.report.verdicts import sign
 from omni_ipc.workflows.checking_device import Checked, Steps, check_device
 
 _STEPS = 4
+_TRACES = (Path("tests/bugs"), Path("tests/workflows/kills"))
 
 
 def check(
@@ -26,7 +27,9 @@ def check(
     tests: Annotated[
         list[Path] | None, typer.Option(metavar="PATH", help="Tests; default: all that are marked for the device.")
     ] = None,
-    traces: Annotated[Path, typer.Option(metavar="DIR", help="The collection to replay.")] = Path("tests/bugs"),
+    traces: Annotated[
+        list[Path] | None, typer.Option(metavar="DIR", help="Traces to replay; default: the collection, and kills.")
+    ] = None,
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each trace.")] = 2,
     soak_minutes: Annotated[float, typer.Option(metavar="MINUTES", help="How long to soak.")] = 0.5,
     limit: Annotated[float, typer.Option(metavar="MINUTES", help="What all steps may take, beside the soak.")] = 5.0,
@@ -40,7 +43,9 @@ def check(
     out.mkdir(parents=True, exist_ok=True)
     try:
         with working("looking at the device") as show_progress:
-            for each in check_device(Steps(device, out, tests, traces, repeat, 60 * soak_minutes, 60 * limit)):
+            for each in check_device(
+                Steps(device, out, tests, traces or _TRACES, repeat, 60 * soak_minutes, 60 * limit)
+            ):
                 done.append(each)
                 show_progress(f"after {each.step}", len(done), _STEPS)
     except KeyboardInterrupt:

@@ -55,7 +55,7 @@ class Steps(NamedTuple):
         out: the folder for what they leave.
         tests: files or folders of tests; None: every folder under ``tests/`` that has some of the device's; of the
             host, to rehearse it all, what needs torch of those that have some of CUDA's.
-        traces: the collection.
+        traces: folders of them.
         repeat: runs of each trace.
         soak_s: how long to soak.
         limit_s: that they may take together, beside the soak; each step has its share, and what was left before it.
@@ -64,7 +64,7 @@ class Steps(NamedTuple):
     device: str
     out: Path
     tests: Sequence[Path] | None
-    traces: Path
+    traces: Sequence[Path]
     repeat: int
     soak_s: float
     limit_s: float
@@ -88,14 +88,14 @@ def check_device(steps: Steps) -> Iterator[Checked]:
     kind = steps.device.partition(":")[0]
     marker, folders_of = ("torch", "cuda") if kind == "cpu" else (kind, kind)
     tests = steps.tests if steps.tests is not None else _folders_with(folders_of, Path("tests"))
-    if missing := [str(path) for path in (*tests, steps.traces) if not path.exists()]:
+    if missing := [str(path) for path in (*tests, *steps.traces) if not path.exists()]:
         raise UsageError(f"There is no '{missing[0]}'. Check from the folder of the sources, or name it.")
     device, out = steps.device, steps.out
     command = (sys.executable, "-m", "omni_ipc", "stress")
     pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", f"{marker} and not soak")
     report = out / "tests.xml"
     replayed, account = out / "replay.json", out / "soak" / "account.json"
-    replay = ("replay", str(steps.traces), "--device", device, "--repeat", str(steps.repeat), "--json", str(replayed))
+    replay = ("replay", *map(str, steps.traces), "--device", device, "--repeat", str(steps.repeat), "--json")
     soak = ("soak", "--minutes", str(steps.soak_s / 60), "--workers", "1", "--device", device, "--out")
     with tempfile.TemporaryDirectory(prefix="omni-ipc-check.") as scratch:
         do = functools.partial(_do, out, {**os.environ, "TMPDIR": scratch})
@@ -103,7 +103,7 @@ def check_device(steps: Steps) -> Iterator[Checked]:
         yield do("device", until["device"], (sys.executable, "-m", "omni_ipc.stress.devices", device))
         told = functools.partial(_of_tests, report)
         yield do("tests", until["tests"], (*pytest, f"--junitxml={report}", *map(str, tests)), told)
-        yield do("replay", until["replay"], (*command, *replay), functools.partial(_of_replay, replayed))
+        yield do("replay", until["replay"], (*command, *replay, str(replayed)), functools.partial(_of_replay, replayed))
         soaked = until["soak"] + steps.soak_s
         yield do("soak", soaked, (*command, *soak, str(account.parent)), functools.partial(_of_soak, account))
 

@@ -106,7 +106,7 @@ def test_the_script_checks_a_machine_and_says_so_last(tmp_path: Path) -> None:
     written = json.loads((tmp_path / "check.json").read_text())
     assert [step["step"] for step in written["result"]["steps"]] == ["device", "tests", "replay", "soak"]
     assert all(Path(step["log"]).exists() for step in written["result"]["steps"])
-    assert "19 of 19 traces did as claimed" in done.stdout
+    assert "21 of 21 traces did as claimed" in done.stdout
 
 
 @pytest.mark.torch

@@ -25,7 +25,11 @@ def sentences(account: Account) -> Iterator[str]:
         yield f"Of {errors} {account.due_errors:,} were to come: asked for, or of a pipeline that slept."
     yield f"{size(account.checked_bytes)} of outputs were checked by checksum."
     if account.taken_bytes and account.memory_bytes:
-        yield f"The processes took {size(account.taken_bytes)} of memory at most, of {size(account.memory_bytes)}."
+        taken, there = size(account.taken_bytes), size(account.memory_bytes)
+        of = (
+            f"of {there}" if account.machine.device == "cpu" else f"the device's libraries included; of {there} without"
+        )
+        yield f"The processes took {taken} of memory at most, {of}."
     if account.faults:
         yield _faults(account.faults)
     yield from map(validation, account.validations)

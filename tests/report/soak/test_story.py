@@ -54,6 +54,9 @@ def test_memory_is_told_where_it_is_known_what_there_was_to_be() -> None:
     told = story(account(memory_bytes=2 << 30, taken_bytes=300 << 20))
     assert told[2] == "The processes took 300 MiB of memory at most, of 2 GiB."
     assert len(told) == len(story(PLAIN)) + 1
+    there = msgspec.structs.replace(PLAIN.machine, device="cuda")
+    told = story(account(memory_bytes=2 << 30, taken_bytes=3 << 30, machine=there))
+    assert told[2] == "The processes took 3 GiB of memory at most, the device's libraries included; of 2 GiB without."
 
 
 def test_a_request_without_an_outcome_is_seen() -> None:
