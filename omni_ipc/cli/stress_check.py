@@ -39,6 +39,7 @@ def check(
     require_folder(out)
     output = Output(json)
     done: list[Checked] = []
+    steps = Steps(device, out, tests, traces or _TRACES, repeat, 60 * soak_minutes, 60 * limit)
     require_device(device)  # refuses here what this machine does not have
     out.mkdir(parents=True, exist_ok=True)
     try:
