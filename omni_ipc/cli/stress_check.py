@@ -44,9 +44,7 @@ def check(
     out.mkdir(parents=True, exist_ok=True)
     try:
         with working("looking at the device") as show_progress:
-            for each in check_device(
-                Steps(device, out, tests, traces or _TRACES, repeat, 60 * soak_minutes, 60 * limit)
-            ):
+            for each in check_device(steps):
                 done.append(each)
                 show_progress(f"after {each.step}", len(done), _STEPS)
     except KeyboardInterrupt:
