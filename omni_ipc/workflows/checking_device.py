@@ -30,6 +30,10 @@ from omni_ipc.report.text import counted
 
 _GRACE_S = 15.0  # between the request to end, and the end
 _SHARES = {"device": 6, "tests": 12, "replay": 9, "soak": 5}  # of the time, beside the soak itself
+_WARNINGS = (  # of a node's own packages, as torch's of an old pynvml, are no errors; pytest's own of our threads are
+    *("-W", "default::FutureWarning", "-W", "default::DeprecationWarning", "-W", "default::UserWarning"),
+    *("-W", "error::pytest.PytestWarning"),
+)
 _OUR_CODES = {0: Verdict.ENDED_WELL, 1: Verdict.VIOLATED}
 
 
@@ -91,9 +95,10 @@ def check_device(steps: Steps) -> Iterator[Checked]:
     if missing := [str(path) for path in (*tests, *steps.traces) if not path.exists()]:
         raise UsageError(f"There is no '{missing[0]}'. Check from the folder of the sources, or name it.")
     device, out = steps.device, steps.out
-    command = (sys.executable, "-m", "omni_ipc", "stress")
-    pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", f"{marker} and not soak")
     report = out / "tests.xml"
+    command = (sys.executable, "-m", "omni_ipc", "stress")
+    pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *_WARNINGS)
+    marked = ("-m", f"{marker} and not soak", f"--junitxml={report}")
     replayed, account = out / "replay.json", out / "soak" / "account.json"
     replay = ("replay", *map(str, steps.traces), "--device", device, "--repeat", str(steps.repeat), "--json")
     soak = ("soak", "--minutes", str(steps.soak_s / 60), "--workers", "1", "--device", device, "--out")
@@ -102,7 +107,7 @@ def check_device(steps: Steps) -> Iterator[Checked]:
         until = _shares(time.monotonic(), steps.limit_s)
         yield do("device", until["device"], (sys.executable, "-m", "omni_ipc.stress.devices", device))
         told = functools.partial(_of_tests, report)
-        yield do("tests", until["tests"], (*pytest, f"--junitxml={report}", *map(str, tests)), told)
+        yield do("tests", until["tests"], (*pytest, *marked, *map(str, tests)), told)
         yield do("replay", until["replay"], (*command, *replay, str(replayed)), functools.partial(_of_replay, replayed))
         soaked = until["soak"] + steps.soak_s
         yield do("soak", soaked, (*command, *soak, str(account.parent)), functools.partial(_of_soak, account))

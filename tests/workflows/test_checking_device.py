@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from omni_ipc.records import Verdict
-from omni_ipc.workflows.checking_device import _do, _folders_with, _shares
+from omni_ipc.workflows.checking_device import _WARNINGS, _do, _folders_with, _shares
 from tests.support.lanes import ROOT
 
 REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="{}"/></testsuites>'
@@ -59,6 +59,29 @@ def test_folders_with_tests_of_a_device_are_found() -> None:
     found = {str(path.relative_to(ROOT)) for path in _folders_with("cuda", ROOT / "tests")}
     assert found >= {"tests/device", "tests/pipelines", "tests/serving/contract", "tests/stress/devices"}
     assert "tests/serving" not in found
+
+
+SAID = """
+import threading, warnings
+def test_of_pynvml():
+    warnings.warn("pynvml is deprecated", FutureWarning)
+def test_of_torch():
+    warnings.warn("no NVML", UserWarning)
+def test_of_ours():
+    thread = threading.Thread(target=lambda: 1 / 0)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_what_a_node_s_packages_warn_of_is_no_error_of_ours(tmp_path: Path) -> None:
+    """Here every warning is one; there torch's own, as it is imported, would be. What fails in a thread still does."""
+    (tmp_path / "test_it.py").write_text(SAID)
+    strict = ["-W", "error", "-p", "no:cacheprovider", *_WARNINGS]
+    command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(tmp_path), *strict]
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=100, check=False)
+    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "ZeroDivisionError" in done.stdout
 
 
 def imported(path: Path) -> Iterator[str]:
