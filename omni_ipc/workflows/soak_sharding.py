@@ -178,13 +178,17 @@ class _Gathering:
     def _merged(self) -> Account:
         merged = shards.merge(self._accounts)
         missing = self.count - len(self._whole)
+        lost = [msgspec.structs.replace(each, cut_off=self._is_cut_off(each)) for each in self._lost]
         interrupted = self.interrupted and f"{self.interrupted}, with {missing} of {self.count} shards to come"
         return msgspec.structs.replace(
             merged,
             interrupted="; ".join(filter(None, (interrupted if missing else "", merged.interrupted))),
-            faults=(*merged.faults, *self._lost),
+            faults=(*merged.faults, *lost),
             reasons=(*merged.reasons, *self._reasons),
         )
+
+    def _is_cut_off(self, lost: Survived) -> bool:
+        return lost.recovered_s is None and bool(self.interrupted)
 
     def conclude(self) -> Account:
         """Give the account of all, and write it, and beside it each shard's own.

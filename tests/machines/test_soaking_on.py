@@ -15,12 +15,14 @@ import pytest
 from omni_ipc import shards
 from omni_ipc.accounts import Account
 from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.machines import Retried, Said
 from omni_ipc.records import Verdict
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows import soak_sharding
-from omni_ipc.workflows.soak_shard import Order
+from omni_ipc.workflows.soak_shard import News, Order
 from omni_ipc.workflows.soak_sharding import soak_on
 from tests.machines.shard import DIES, DIES_ONCE, FAILS, FINDS, REFUSES, STOPPED, WAITS
+from tests.support.accounts import PLAIN
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +61,17 @@ def test_a_lost_shard_has_recovered_once_it_tells_of_a_result(tmp_path: Path) ->
     behind = [(account.requests, account.faults[-1].recovered_s is None) for account in told if account.faults]
     assert (0, True) in behind
     assert set(behind) <= {(0, True), (100, False)}
+
+
+@pytest.mark.parametrize("interrupted", ["it was interrupted", ""])
+def test_a_lost_shard_that_the_end_came_to_has_been_cut_off(tmp_path: Path, interrupted: str) -> None:
+    """Nobody knows whether it would have told of a result; where nobody interrupted it, there was none."""
+    gathering = soak_sharding._Gathering(SoakConfig(seconds=60, folder=str(tmp_path)), 2, id)
+    gathering.take(Said(1, msgspec.json.encode(News(account=PLAIN, is_whole=True))))
+    gathering.take(Retried(0, "its process was ended by SIGKILL"))
+    gathering.interrupted = interrupted
+    lost = gathering.conclude().faults[-1]
+    assert (lost.fault, lost.recovered_s, lost.cut_off) == (soak_sharding.LOST, None, bool(interrupted))
 
 
 def test_shards_on_one_machine_share_its_memory(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from omni_ipc.errors import OmniError, PeerFailed
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.core import EngineCore
 from omni_ipc.serving.engine_config import EngineConfig
+from omni_ipc.serving.output_streams import OutputStreams
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Outcome
 from omni_ipc.serving.statistics import Statistics
-from omni_ipc.serving.output_streams import OutputStreams
 from omni_ipc.serving.streams import OutputStream
 from omni_ipc.stress import load, rounds
 from omni_ipc.stress.client import Clients
@@ -76,7 +76,9 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[Go]:
         ) -> Went:
             heard, plan = Heard(), PLAN._replace(**changes)
             room = Room(largest_bytes=8 * KIB, open_bytes=4 * KIB, slots_bytes=KIB)
-            around = Around(SoakConfig(seconds=1.0, seed=2, clients=PLAN.clients), room, ledger, heard, threading.Event())  # type: ignore[arg-type]
+            around = Around(
+                SoakConfig(seconds=1.0, seed=2, clients=PLAN.clients), room, ledger, heard, threading.Event()
+            )  # type: ignore[arg-type]
             rt = NativeRuntime()
             with core(rt=rt, executor=executor(rt), config=plan.engine) as served:
                 asyncio.run(Round(plan, served, around).run())  # type: ignore[arg-type]

@@ -46,6 +46,11 @@ def validation(of: Validation) -> str:
     return f"{counted(recordings, 'recording')}, {steps} of {of.spec}: {answers}."
 
 
+def is_silent(fault: Survived) -> bool:
+    """Tell whether no result came after a fault, though there was time for one."""
+    return fault.recovered_s is None and not fault.cut_off
+
+
 def rate(account: Account) -> str:
     """Say how many requests ended in a second."""
     ended = sum(account.outcomes.values())
@@ -80,9 +85,9 @@ def _requests(account: Account) -> str:
 
 def _faults(faults: Sequence[Survived]) -> str:
     recoveries = [fault.recovered_s for fault in faults if fault.recovered_s is not None]
-    told = f"{counted(len(faults), 'fault')}: {in_counts(fault.fault for fault in faults)}"
-    if not recoveries:
-        return f"{told}; no result came after any of them."
-    slowest = f"the next result came after {duration(max(recoveries))} at most"
-    silent = len(faults) - len(recoveries)
-    return f"{told}; {slowest}{f'; after {silent:,} of them none came' if silent else ''}."
+    silent, cut_off = sum(map(is_silent, faults)), sum(fault.cut_off for fault in faults)
+    told = [f"{counted(len(faults), 'fault')}: {in_counts(fault.fault for fault in faults)}"]
+    told += [f"the next result came after {duration(max(recoveries))} at most"] if recoveries else []
+    told += [f"no result came after {'any' if silent == len(faults) else f'{silent:,}'} of them"] if silent else []
+    told += [f"the soak ended before one could come after {cut_off:,} of them"] if cut_off else []
+    return f"{'; '.join(told)}."
