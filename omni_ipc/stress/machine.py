@@ -15,6 +15,7 @@ import msgspec
 from omni_ipc.accounts import Machine
 from omni_ipc.device.api import parse_device
 from omni_ipc.errors import EnvironmentMissing, UsageError
+from omni_ipc.interrupts import postponed
 from omni_ipc.stress import build
 
 _LONGEST_S = 120.0
@@ -127,16 +128,20 @@ def _require(path: str) -> None:
 
 
 def _said(program: str, word: str) -> str:
-    """Give what a program prints; it finds the modules that the workers will."""
+    """Give what a program prints; it finds the modules that the workers will.
+
+    It takes seconds; a request to end waits for them, as one that came while a `Popen` is deleted would be lost.
+    """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.run(
-        [sys.executable, "-c", program, word],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=_LONGEST_S,
-        env=environment,
-    ).stdout
+    with postponed():
+        return subprocess.run(
+            [sys.executable, "-c", program, word],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_LONGEST_S,
+            env=environment,
+        ).stdout
 
 
 def _last_line(error: subprocess.SubprocessError) -> str:

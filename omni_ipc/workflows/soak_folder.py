@@ -23,11 +23,15 @@ _SHARDS = "shard-*"
 def claimed(folder: Path) -> Iterator[None]:
     """Have a folder for oneself, and remove what an earlier soak has left there; but evidence is removed by nobody.
 
+    Of a soak that is refused no empty folder stays that was not there before.
+
     Raises:
         UsageError: another soak is at work there, or has found something; or it cannot be had.
     """
     with contextlib.ExitStack() as held:
         try:
+            if not folder.exists():
+                held.callback(_remove_if_empty, folder)
             folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             held.callback(os.close, descriptor)
@@ -44,6 +48,11 @@ def claimed(folder: Path) -> Iterator[None]:
 
 
 _CANNOT_LOCK = (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP)  # file systems of networks, some of them
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _clear(folder: Path) -> None:

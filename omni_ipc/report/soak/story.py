@@ -77,7 +77,9 @@ def _requests(account: Account) -> str:
     ended = sum(account.outcomes.values())
     told = f": {outcomes(account)}" if ended else ""
     if not account.requests and not ended:
-        return "No request went in, so nothing was shown. Soak for longer: --minutes."
+        return (
+            f"No request went in, so nothing was shown.{'' if account.interrupted else ' Soak for longer: --minutes.'}"
+        )
     if ended == account.requests:
         return f"{counted(ended, 'request')} went in, and as many outcomes came out, one each{told}."
     return f"{counted(account.requests, 'request')} went in, but {counted(ended, 'outcome')} came out{told}."

@@ -61,6 +61,7 @@ def test_a_request_without_an_outcome_is_seen() -> None:
     """In and out are never said to be equal if they are not."""
     assert story(account(requests=101))[0].startswith("101 requests went in, but 100 outcomes came out: 90 result")
     assert story(account(requests=0, outcomes={}))[0].startswith("No request went in, so nothing was shown. Soak for")
+    assert story(account(requests=0, outcomes={}, interrupted="Gone"))[1] == "No request went in, so nothing was shown."
     assert account(requests=101).verdict is account(requests=99).verdict is Verdict.INCONCLUSIVE
 
 
