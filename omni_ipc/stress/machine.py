@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,10 @@ from omni_ipc.interrupts import postponed
 from omni_ipc.stress import build
 
 _LONGEST_S = 120.0
+_LOST = re.compile(r"(CUDA|XPU|SYCL|Level.Zero).*error|device (was |is )?lost", re.IGNORECASE)
+_OF_CODE = re.compile(
+    r"illegal (memory access|address|instruction)|misaligned address|device-side assert", re.IGNORECASE
+)
 _ASK = """
 import json, sys, torch
 kind = sys.argv[1]
@@ -91,6 +96,15 @@ def look(device: str, workers: int) -> tuple[Machine, str]:
     each = index is None and len(asked.names) >= workers > 1
     used = asked.names[:workers] if each else [asked.names[index or 0]]
     return _machine(device, tuple(used), _driver(asked), versions), f"{kind}:{'{rank}' if each else index or 0}"
+
+
+def is_lost(device: str, sentence: str) -> bool:
+    """Tell whether an error says that the device is lost; not one that says that code has done to it what it must not.
+
+    Args:
+        device: that whoever tells of the error computes on; the host is never lost.
+    """
+    return device != "cpu" and _LOST.search(sentence) is not None and _OF_CODE.search(sentence) is None
 
 
 def _machine(device: str, devices: tuple[str, ...], driver: str, versions: dict[str, str]) -> Machine:

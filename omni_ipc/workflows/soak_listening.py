@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 
 from omni_ipc.stress.leftovers import await_none, is_worker
+from omni_ipc.stress.machine import is_lost
 from omni_ipc.stress.messages import Began, Ended, Failed, Found, Message, Told
 from omni_ipc.stress.process import ServedProcess
 from omni_ipc.stress.settings import SoakConfig
@@ -16,7 +16,6 @@ from omni_ipc.workflows.soak_keeping import Keeper
 _TRIES = 4  # of an engine that does not start
 _KILLED = "killed by SIGKILL"
 _MORE_MEMORY = "Free some (see `free -m`), or ask for less: --memory, --workers"
-_DEVICE_LOST = re.compile(r"(CUDA|XPU|SYCL|Level.Zero).*error|device (was |is )?lost", re.IGNORECASE)
 
 
 class Listener:
@@ -89,7 +88,7 @@ class Listener:
     def _blame_machine(self, sentence: str, at_s: float) -> bool:
         """Tell whether a sentence tells that the machine fails; then the soak ends, as nothing gets over that."""
         why = ""
-        if self._device != "cpu" and _DEVICE_LOST.search(sentence):
+        if is_lost(self._device, sentence):
             why = f"the device is lost: {sentence}"
         elif _KILLED in sentence and not self._is_explained(at_s) and (killed := self._oom.lately()):
             why = f"{killed}. {sentence.removesuffix('.')}. {_MORE_MEMORY}"

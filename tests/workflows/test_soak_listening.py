@@ -78,11 +78,16 @@ def test_what_nobody_had_to_expect_is_found_unless_a_fault_explains_it(soak: Kep
 
 
 def test_a_lost_device_ends_the_soak(tmp_path: Path) -> None:
-    """It is no finding; on the host there is none to lose."""
-    for device, lost in (("cuda:0", "the device is lost: RuntimeError: CUDA driver error: gone"), ("cpu", "")):
+    """It is no finding; on the host there is none to lose, and code that reads what it must not loses none."""
+    gone, misread = "RuntimeError: CUDA driver error: gone", "RuntimeError: CUDA error: an illegal memory access"
+    for device, sentence, lost in (
+        ("cuda:0", gone, f"the device is lost: {gone}"),
+        ("cuda:0", misread, ""),
+        ("cpu", gone, ""),
+    ):
         with kept(tmp_path, device=device) as soak:
             listener = listening(soak)
-            listener.take(told("RuntimeError: CUDA driver error: gone"))
+            listener.take(told(sentence))
             assert (soak.book.interrupted, len(soak.findings())) == (lost, not lost)
             listener.take(told("PeerDied: and so is whoever used it"))
             assert len(soak.findings()) == (0 if lost else 2)
