@@ -37,7 +37,7 @@ def soak(config: SoakConfig, *, on_sample: Callable[[Account], object], claim: b
         raise Inconclusive("Nothing could be started.")
     if config.seed == STOPPED:
         raise Refusal
-    if config.seed == WAITS:
+    if config.seed in (WAITS, WAITS + 1):
         try:
             on_sample(now)
             while True:
