@@ -58,4 +58,4 @@ def soak(config: SoakConfig, *, on_sample: Callable[[Account], object], claim: b
 
 
 if __name__ == "__main__":
-    main(soak)
+    main(lambda: soak)
