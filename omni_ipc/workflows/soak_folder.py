@@ -50,6 +50,12 @@ def claimed(folder: Path) -> Iterator[None]:
 _CANNOT_LOCK = (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP)  # file systems of networks, some of them
 
 
+def forget_rounds(folder: Path) -> None:
+    """Remove what processes have taken down, and nobody will look at any more, as whoever would have was killed."""
+    for name in (SAMPLES, ROUNDS):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
 def _remove_if_empty(folder: Path) -> None:
     with contextlib.suppress(OSError):
         folder.rmdir()
@@ -65,7 +71,8 @@ def _clear(folder: Path) -> None:
                 f"'{place / FINDINGS}' holds what an earlier soak has found. Move it away, or choose another folder: "
                 "--out DIR."
             )
-    for left in (*of_shards, *(folder / name for name in (FINDINGS, SAMPLES, ROUNDS))):
+    forget_rounds(folder)
+    for left in (*of_shards, folder / FINDINGS):
         shutil.rmtree(left, ignore_errors=True)
     for name in (ACCOUNT, LOG):
         (folder / name).unlink(missing_ok=True)

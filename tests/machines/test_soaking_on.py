@@ -20,7 +20,7 @@ from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows import soak_sharding
 from omni_ipc.workflows.soak_shard import News, Order
 from omni_ipc.workflows.soak_sharding import soak_on
-from tests.machines.shard import DIES, DIES_ONCE, FAILS, FINDS, REFUSES, STOPPED, WAITS
+from tests.machines.shard import DIES, DIES_ONCE, FAILS, FINDS, REFUSES, STAYS, STOPPED, WAITS
 from tests.support.accounts import PLAIN
 
 
@@ -91,6 +91,7 @@ def test_a_shard_that_is_asked_to_end_while_it_is_refused_ends_quietly() -> None
 def test_a_shard_that_is_lost_too_often_counts_as_far_as_it_came(tmp_path: Path) -> None:
     """And makes the whole inconclusive."""
     account = soaked(tmp_path, DIES)
+    assert not (tmp_path / "shard-0" / "rounds").exists()
     assert (account.verdict, account.requests) == (Verdict.INCONCLUSIVE, 200)
     assert account.interrupted == "shard 0: it was lost 3 times: its process was ended by SIGKILL"
 
@@ -132,6 +133,22 @@ def test_ctrl_c_stops_the_shards_and_keeps_what_they_have_done(tmp_path: Path) -
     assert account.interrupted == (
         "it was interrupted, with 1 of 4 shards to come; shard 1: it was interrupted; shard 2: it was interrupted"
     )
+
+
+def test_ctrl_c_once_more_ends_shards_that_do_not_end_with_what_they_have_said(tmp_path: Path) -> None:
+    """They are killed, and nothing is left of what they took down; whoever is impatient has an account all the same."""
+    pressed = []
+
+    def interrupt(so_far: Account) -> None:
+        if so_far.requests == (150 if pressed else 100) and len(pressed) < 2:
+            pressed.append(so_far)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    config = SoakConfig(seconds=60, seed=STAYS, folder=str(tmp_path))
+    account = soak_on("local:1", config, on_sample=interrupt)
+    assert (len(pressed), account.requests) == (2, 150)
+    assert account.interrupted == "it was interrupted, with 1 of 1 shards to come"
+    assert [path.name for path in (tmp_path / "shard-0").iterdir()] == [shards.ACCOUNT]
 
 
 def test_no_shards_are_refused(tmp_path: Path) -> None:
