@@ -66,9 +66,7 @@ def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample:
                     gathering.take(event)
             except KeyboardInterrupt:
                 gathering.interrupted = "it was interrupted"
-                with contextlib.suppress(
-                    KeyboardInterrupt
-                ):  # once more: they are killed, and count as far as they came
+                with contextlib.suppress(KeyboardInterrupt):  # once more: they are killed, and what they said counts
                     for event in running.stop():
                         gathering.take(event)
         return gathering.conclude()
