@@ -80,6 +80,7 @@ class Survived(msgspec.Struct, frozen=True, kw_only=True):
         target: a process, or "machine".
         told: what those who waited were told, once each.
         recovered_s: from the fault until the next result; None if there was none.
+        cut_off: there was none, as the soak ended before: nobody knows whether one would have come.
     """
 
     at_s: Seconds
@@ -87,6 +88,7 @@ class Survived(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     told: tuple[str, ...]
     recovered_s: Seconds | None
+    cut_off: bool = False
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,8 @@ import msgspec
 import pytest
 
 from omni_ipc import __version__
-from omni_ipc.records import Trace
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Trace, Verdict
 from tests.support.commands import ROOT, Command
 from tests.support.in_process import Omni, Ran
 
@@ -367,6 +368,30 @@ def test_a_counterexample_is_tried_on_code(omni: Omni) -> None:
     assert "1 of 1 counterexample leads the defect astray, and not the reference" in told
     (trace,) = Path("traces").iterdir()
     assert omni("replay", trace, "--defect", "unpack_outside_lock").code == 1
+
+
+@pytest.mark.parametrize(("verdict", "code"), [(Verdict.HOLDS, 2), (Verdict.VIOLATED, 1)])
+def test_counterexamples_that_cannot_be_saved_are_told_all_the_same(
+    verdict: Verdict, code: int, omni: Omni, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them, and behind them what is in the way; it changes no violation."""
+    from omni_ipc.workflows.countering import Countered
+
+    trace = Trace.load(next((ROOT / "tests" / "bugs").glob("*.trace.json")))
+    tried = [Countered(f"SplitMap/bug/{name}", "late_split_map", verdict, trace=trace) for name in ("one", "two")]
+    monkeypatch.setattr("omni_ipc.workflows.countering.counter_models", lambda *_, **__: tuple(tried))
+
+    def full(path: Path, _: bytes) -> Path:
+        raise UsageError(f"Cannot write '{path}': No space left on device.")
+
+    monkeypatch.setattr("omni_ipc.records.write_atomically", full)
+    ran = omni("replay", "SplitMap", "--save", "traces")
+    assert ran.code == code
+    assert all(each.model in ran.out for each in tried)
+    assert re.findall(r"Cannot write 'traces/(SplitMap.bug.\w+).trace.json'", ran.err) == [
+        "SplitMap.bug.one",
+        "SplitMap.bug.two",
+    ]
 
 
 def test_a_fault_that_no_code_has_leads_nothing_astray(omni: Omni) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from omni_ipc.conformance.manifest import find_folder
+from omni_ipc.errors import UsageError
 from tests.support.in_process import Omni
 
 BAD = find_folder() / "trace" / "bad"
@@ -31,6 +32,32 @@ def test_recordings_of_a_defect_become_a_trace_that_replays(
     replayed = omni(*command.removeprefix("Replay it: omni-ipc ").split())
     assert replayed.code == 1
     assert "did not come within" in replayed.out
+
+
+def test_a_trace_that_cannot_be_saved_is_a_violation_no_less(
+    omni: Omni, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told, with what is in the way, and no file is named that is not there."""
+    written = tmp_path / "reduced.json"
+
+    def full(path: Path, _: bytes) -> Path:
+        raise UsageError(f"Cannot write '{path}': No space left on device.")
+
+    monkeypatch.setattr("omni_ipc.records.write_atomically", full)
+    words = "stress", "reduce", str(BAD / DEFECT), "--defect", DEFECT, "--save", str(tmp_path), "--json", str(written)
+    ended = omni(*words)
+    result = json.loads(written.read_text())["result"]
+    assert (ended.code, result["verdict"], result["trace"]) == (1, "violated", None)
+    assert "fails along what was recorded" in " ".join(ended.out.split())
+    assert "The trace was not saved. Cannot write" in ended.err
+
+
+def test_a_place_that_nothing_can_be_saved_in_is_refused_before_anything_is_looked_for(omni: Omni) -> None:
+    """Half a minute later it would be too late."""
+    Path("file").touch()
+    ended = omni("stress", "reduce", str(BAD / DEFECT), "--save", "file")
+    assert (ended.code, ended.out) == (2, "")
+    assert "Cannot write 'file'" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def soak(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> Omni:
         (["--minutes", "-1", "--on", "local:2"], "omni-ipc: --minutes: -60 s is no time to soak"),
         (["--defect", "late_split"], "There is no defect 'late_split'"),
         (["--device", "tpu"], "'tpu'"),
+        (["--device", "no.such:Thing"], "--device: 'no.such:Thing' cannot be imported: No module named 'no'. Give it"),
         (["--shards", "2"], "--shards 2 needs machines. Name them, as in: --on local:2."),
         (["--on", "moon:2"], "moon"),
         (["--prometheus", "here"], "'here' is no place for metrics"),

@@ -6,10 +6,13 @@ lot.
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +22,7 @@ import pytest
 
 from omni_ipc.records import Trace
 from tests.pytest_plugin.session import interrupted_session
-from tests.support.commands import Command, Ended
+from tests.support.commands import ROOT, Command, Ended
 
 SCENARIOS = """
 import asyncio
@@ -119,6 +122,26 @@ def test_a_command_ends_in_one_sentence_or_whole_at_any_moment(words: str, folde
     print("seed", seed)
     drawn = random.Random(seed)
     attack(words, folder, [drawn.uniform(0, 1.05) for _ in range(100)])
+
+
+def test_a_ctrl_c_that_went_through_c_has_the_same_exit_code(tmp_path: Path) -> None:
+    """Where C runs source, as in the import of torch, Python notes it, and would end by SIGINT behind the last word."""
+    lines = (
+        "from omni_ipc.cli.ending import end",
+        "from omni_ipc.cli.interrupts import defer, leave",
+        "defer()",
+        "leave(end(lambda: exec('raise KeyboardInterrupt')))",
+    )
+    (tmp_path / "interrupted.py").write_text("\n".join(lines))
+    ended = subprocess.run(
+        [sys.executable, "-m", "interrupted"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, bool(SENTENCE.fullmatch(ended.stderr))) == (3, True), ended
 
 
 @pytest.mark.parametrize("extra", ["", "--omni-replay lost.trace.json"])

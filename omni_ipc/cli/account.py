@@ -17,7 +17,7 @@ def tell(out: Output, command: str, whole: Account, shards: Mapping[str, Account
         how the command ends.
 
     Raises:
-        UsageError: what is wanted cannot be written, and nothing is violated.
+        UsageError: what is wanted cannot be written, and the soak ended well.
     """
     from omni_ipc.report.soak.text import parts, shard_table
 

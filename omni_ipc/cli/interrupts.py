@@ -64,4 +64,5 @@ def leave(code: int) -> NoReturn:
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     for request in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(request, lambda *_: os._exit(code))
+    exec("")  # where a Ctrl-C went through C that runs source, as when torch is imported, Python would end by SIGINT
     sys.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -94,13 +95,17 @@ def _replay_models(name: str, save: Path | None, out: Output) -> int:
             Text.assemble(sign(each.verdict), " ", (each.model, "bold"), f"{scenario}: {each.steps} steps{rounds}"),
             *(Padding(Text(cut(reason)), (0, 0, 0, 2)) for reason in reasons),
         )
-        if save is not None and each.trace is not None:
-            path = each.trace.save(save / f"{each.model.replace('/', '.')}.trace.json")
-            out.say(f"  {replay_command(each.trace, path)}")
     out.say("", _summed(countered))
     found = {each.verdict for each in countered}
     verdict = next((bad for bad in (Verdict.VIOLATED, Verdict.INCONCLUSIVE) if bad in found), Verdict.HOLDS)
-    return out.write("replay", verdict.exit_code, countered)
+    files = [functools.partial(_save, out, save, each) for each in countered] if save is not None else []
+    return out.write("replay", verdict.exit_code, countered, *files)
+
+
+def _save(out: Output, folder: Path, countered: Countered) -> None:
+    if countered.trace is not None:
+        path = countered.trace.save(folder / f"{countered.model.replace('/', '.')}.trace.json")
+        out.say(replay_command(countered.trace, path))
 
 
 def _summed(countered: Sequence[Countered]) -> str:

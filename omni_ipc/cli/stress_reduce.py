@@ -9,7 +9,8 @@ import typer
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json, Seed
-from omni_ipc.report.output import Output
+from omni_ipc.report.output import Output, complain
+from omni_ipc.report.targets import require_folder
 
 
 def reduce(
@@ -31,6 +32,7 @@ def reduce(
     from omni_ipc.workflows import reducing
 
     out = Output(json)
+    require_folder(save)
     with working("reading recordings") as show_progress:
         reduced = reducing.reduce_recordings(
             recordings,
@@ -47,4 +49,6 @@ def reduce(
     if reduced.trace is not None:
         with_defect = f" --defect {reduced.defect}" if reduced.defect else ""
         out.say(f"Replay it: omni-ipc replay {reduced.trace}{with_defect}")
+    if reduced.unsaved is not None:
+        complain(f"The trace was not saved. {reduced.unsaved}")
     return out.write("stress reduce", reduced.verdict.exit_code, reduced)

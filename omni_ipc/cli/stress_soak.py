@@ -44,7 +44,7 @@ def soak(
         ),
     ] = None,
     clients: Annotated[
-        int, typer.Option(metavar="N", help="Clients that ask at a time; some ask for three things at once.")
+        int, typer.Option(metavar="N", help="Clients that ask, and requests that they see through at a time, at most.")
     ] = 64,
     faults: Annotated[
         str,

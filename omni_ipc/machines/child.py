@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import signal
 import sys
 from collections.abc import Iterator
@@ -35,8 +36,14 @@ class Mouth:
 
 
 def end_with_starter() -> None:
-    """Have the kernel kill this process once the thread that started it has ended."""
+    """Have the kernel kill this process once the thread that started it has ended; end now, if it has already.
+
+    Whoever is killed while Python still starts here has left a pipe behind that nobody reads.
+    """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    (heard := select.poll()).register(1, 0)  # errors alone, which are told unasked
+    if any(events & select.POLLERR for _, events in heard.poll(0)):
+        os._exit(1)
 
 
 @contextlib.contextmanager

@@ -71,7 +71,7 @@ class Output:
             files: each writes another file, behind the result; whatever becomes of one, the others are tried.
 
         Raises:
-            UsageError: a file cannot be written, and that is the worst news there is: nothing is violated.
+            UsageError: a file cannot be written, and that is the worst news there is: all is as claimed.
         """
         code = ExitCode(exit_code)
         failures = []
@@ -80,7 +80,7 @@ class Output:
                 write()
             except UsageError as error:
                 failures.append(error)
-        told = failures if code is ExitCode.VIOLATED else failures[:-1]
+        told = failures[:-1] if code is ExitCode.AS_CLAIMED else failures
         for failure in told:
             complain(str(failure))
         if len(failures) > len(told):

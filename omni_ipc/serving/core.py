@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
@@ -91,6 +92,7 @@ class EngineCore:
         self._dispatcher = kind(executor=executor, scheduler=self._scheduler, look_s=config.poll_s)
         self._stopping = rt.lock()
         self._goodbye: bool | None = None  # once it was shut down; guarded by _stopping
+        self._shutdowns = itertools.count()  # asked for so far: each in a task of its own, which has a name of its own
         executor.on_failure(self._scheduler.close)
         executor.start()
         self._dispatching: Task = rt.spawn(self._dispatcher.run, name="dispatcher")
@@ -211,7 +213,8 @@ class EngineCore:
     def _begin_shutdown(self) -> Future[bool]:
         """Shut down in a task of its own."""
         ended: Future[bool] = self._rt.future()
-        self._rt.spawn(self._shut_down_into, ended, name="shutdown")
+        again = next(self._shutdowns)
+        self._rt.spawn(self._shut_down_into, ended, name=f"shutdown {again}" if again else "shutdown")
         return ended
 
     def _shut_down_into(self, ended: Future[bool]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,18 @@ if TYPE_CHECKING:
 
 
 class HostedWorkers:
-    """The workers of one engine, each in a host's process, and the engine's ends of their lanes."""
+    """The workers of one engine, each in a host's process, and the engine's ends of their lanes.
+
+    Whoever drops it in place of ending them leaves nothing of the lanes behind; the hosts replace their processes.
+    """
 
     def __init__(self, hosts: Sequence[WorkerHost], lanes: Lanes) -> None:
         self.requests: Sender[Command] = lanes.requests
         self.results: Receiver[Reply] = lanes.results
         self._hosts = self._open = tuple(hosts)
         self._lanes: Lanes | None = lanes
+        self._closing = weakref.finalize(self, lanes.close)
+        self._closing.atexit = False  # the memory goes with the process
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -93,10 +99,9 @@ class HostedWorkers:
 
     def _give_back(self) -> None:
         """Let go of the lanes, so that their memory goes, however long an engine that was shut down is kept."""
-        lanes, self._lanes = self._lanes, None
+        self._lanes = None
         self.requests = self.results = _Gone()
-        if lanes is not None:
-            lanes.close()
+        self._closing()
 
 
 class _Gone:

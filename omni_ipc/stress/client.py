@@ -81,13 +81,13 @@ class Clients:
     async def ask(self, ask: Ask) -> None:
         """Ask for one thing, or for several, and see it through."""
         asks = self._together(ask) if ask.way is Way.LEAVE else [ask]
-        async with self._budget.spent(sum(each.nbytes for each in asks)):
+        async with self._budget.spent(sum(each.nbytes for each in asks), len(asks)):
             await (self._leave(asks) if ask.way is Way.LEAVE else self._see_through(ask))
 
     def _together(self, ask: Ask) -> list[Ask]:
         """Draw what is asked for beside a request: what all of it together leaves room for."""
         asks = [ask]
-        for drawn in (self._load.draw() for _ in range(_TOGETHER - 1)):
+        for drawn in (self._load.draw() for _ in range(min(_TOGETHER, self._budget.requests) - 1)):
             if drawn.nbytes + sum(each.nbytes for each in asks) <= self._budget.nbytes:
                 asks.append(drawn)
         return asks

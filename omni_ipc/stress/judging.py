@@ -12,17 +12,7 @@ from omni_ipc.serving.results import Outcome
 from omni_ipc.stress.load import Ask
 from omni_ipc.stress.stalls import STALLED_S, patience
 
-_DEVICE_LOST = re.compile(r"(CUDA|XPU|SYCL|Level.Zero).*error|device (was |is )?lost", re.IGNORECASE)
-_NO_ROOM = re.compile(r"out.of.(\w+.)?memory", re.IGNORECASE)
 _EARLY = 0.95  # of a timeout: clocks are read at different moments
-
-
-def is_device_lost(sentence: str) -> bool:
-    """Tell whether somebody was told that a device answers no more; to that process it never will again.
-
-    One that had no room, of its own memory or of the host's, answers the next time.
-    """
-    return _DEVICE_LOST.search(sentence) is not None and _NO_ROOM.search(sentence) is None
 
 
 class Moment(NamedTuple):

@@ -14,7 +14,8 @@ import msgspec
 
 from omni_ipc.accounts import Machine
 from omni_ipc.device.api import parse_device
-from omni_ipc.errors import EnvironmentMissing
+from omni_ipc.errors import EnvironmentMissing, UsageError
+from omni_ipc.interrupts import postponed
 from omni_ipc.stress import build
 
 _LONGEST_S = 120.0
@@ -26,6 +27,15 @@ count = there.device_count() if there.is_available() else 0
 driver = there.get_device_properties(0).driver_version if kind == "xpu" and count else torch.version.cuda or ""
 names = [there.get_device_name(index) for index in range(count)]
 print(json.dumps({"torch": torch.__version__, "names": names, "driver": driver}))
+"""
+_LOAD = """
+import sys
+from omni_ipc.errors import UsageError
+from omni_ipc.serving.factory import load
+try:
+    load(sys.argv[1])
+except UsageError as error:
+    sys.exit(str(error))
 """
 
 
@@ -61,11 +71,14 @@ def look(device: str, workers: int) -> tuple[Machine, str]:
 
     Raises:
         UnknownName: there is no such kind of device.
+        UsageError: there is nothing at the import path.
         EnvironmentMissing: torch, or that device, is missing here.
     """
     kind, index = parse(device)
     versions = {"omni_ipc": build.version(), "python": platform.python_version()}
     versions["numpy"] = importlib.metadata.version("numpy")
+    if "." in kind:
+        _require(device)
     if kind == "cpu" or "." in kind:
         return _machine(device, (_processor(),), "", versions), device
     asked = _ask_torch(kind, device)
@@ -99,13 +112,40 @@ def _ask_torch(kind: str, device: str) -> _Asked:
     if importlib.util.find_spec("torch") is None:
         raise EnvironmentMissing(f"Device '{device}' needs torch, which is not installed here.", remedy)
     try:
-        said = subprocess.run(
-            [sys.executable, "-c", _ASK, kind], capture_output=True, text=True, check=True, timeout=_LONGEST_S
-        ).stdout
+        said = _said(_ASK, kind)
     except subprocess.SubprocessError as error:
-        told = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
-        raise EnvironmentMissing(f"Device '{device}' cannot be looked at: {told}.", "omni-ipc doctor") from None
+        told = f"Device '{device}' cannot be looked at: {_last_line(error)}."
+        raise EnvironmentMissing(told, "omni-ipc doctor") from None
     return msgspec.json.decode(said, type=_Asked)
+
+
+def _require(path: str) -> None:
+    """See that there is something at an import path: in a process of its own, as nobody knows what its module does."""
+    try:
+        _said(_LOAD, path)
+    except subprocess.SubprocessError as error:
+        raise UsageError(f"--device: {_last_line(error)}") from None
+
+
+def _said(program: str, word: str) -> str:
+    """Give what a program prints; it finds the modules that the workers will.
+
+    It takes seconds; a request to end waits for them, as one that came while a `Popen` is deleted would be lost.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with postponed():
+        return subprocess.run(
+            [sys.executable, "-c", program, word],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_LONGEST_S,
+            env=environment,
+        ).stdout
+
+
+def _last_line(error: subprocess.SubprocessError) -> str:
+    return str(getattr(error, "stderr", "") or error).strip().splitlines()[-1]
 
 
 def _driver(asked: _Asked) -> str:

@@ -55,6 +55,7 @@ class Round:
         usual = min(largest, self._room.open_bytes)
         self._load = Load(seed, largest_bytes=usual, late_s=plan.late_s, stepwise=stepwise)
         self._giant = Load(f"{seed} giant", largest_bytes=largest, late_s=0.0, stepwise=stepwise)
+        self._most_requests = around.config.clients
         timeouts = plan.engine.output_timeout_s, plan.engine.rpc_timeout_s
         self._circumstances = Circumstances(min(timeouts))
         self._before = _counts(self._ledger)
@@ -65,7 +66,7 @@ class Round:
             self._engine,
             load=self._load,
             ledger=self._ledger,
-            budget=Budget(self._room.open_bytes),
+            budget=Budget(self._room.open_bytes, self._most_requests),
             circumstances=self._circumstances,
             telling=self._teller,
         )

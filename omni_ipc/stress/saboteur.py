@@ -135,15 +135,16 @@ class Saboteur:
         except OSError as error:
             self._failed.setdefault(f"The fault '{blow.fault}' could not be put into {blow.target}: {error.strerror}.")
             return None
-        recovered_s = self._await_result(begun_s)
+        recovered_s, cut_off = self._await_result(begun_s)
         survived = Survived(
             at_s=begun_s - self._since_s,
             fault=blow.fault,
             target=blow.target,
             told=tuple(self._told),
             recovered_s=recovered_s,
+            cut_off=cut_off,
         )
-        if recovered_s is None and not self._over.is_set():
+        if recovered_s is None and not cut_off:
             self._unanswered.append(survived)
         return survived
 
@@ -161,12 +162,18 @@ class Saboteur:
         names = [name for name in whom if (fault, name) not in _SPARED]
         return Blow(fault, self._lot.choice(names), self._lot.uniform(*_HELD_S)) if names else None
 
-    def _await_result(self, begun_s: float) -> float | None:
-        """Wait for the result of a request that was submitted behind the fault; tells when it came."""
+    def _await_result(self, begun_s: float) -> tuple[float | None, bool]:
+        """Wait for the result of a request that was submitted behind the fault.
+
+        Returns:
+            when it came, if it did; and whether the soak ended before it could.
+        """
         while (latest := self._latest()).submitted_s <= begun_s:
-            if time.monotonic() - begun_s > patience(PATIENCE_S) or self._over.wait(_LOOK_S):
-                return None
-        return latest.ended_s - begun_s
+            if self._over.wait(_LOOK_S):
+                return None, True
+            if time.monotonic() - begun_s > patience(PATIENCE_S):
+                return None, False
+        return latest.ended_s - begun_s, False
 
 
 @contextlib.contextmanager

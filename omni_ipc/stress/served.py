@@ -22,7 +22,7 @@ from omni_ipc.serving.engine import PipelineSpec
 from omni_ipc.serving.group import HostGroup
 from omni_ipc.stress import stacks
 from omni_ipc.stress.defective import build
-from omni_ipc.stress.judging import is_device_lost
+from omni_ipc.stress.device_errors import is_lost_to_process
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.leftovers import await_none, held, segments, trim
 from omni_ipc.stress.messages import Began, Ended, Failed, Order, Teller, first_line
@@ -84,7 +84,7 @@ class Serving:
 
     def _end_lost(self, hosts: HostGroup, told: Sequence[str]) -> None:
         """End the processes of workers if their device is lost to one of them: it stays so, and others may have it."""
-        if self._config.device != "cpu" and any(map(is_device_lost, told)):
+        if any(is_lost_to_process(self._config.device, sentence) for sentence in told):
             for pid in hosts.pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

@@ -21,7 +21,8 @@ class SoakConfig(msgspec.Struct, frozen=True, kw_only=True):
         folder: where the account, and what else is kept, is written.
         memory_bytes: that engine, clients and workers may take together, shared memory counted once, beside what a
             device's libraries take for themselves; and at most half as much again a hog. None: half of what can be had.
-        clients: requests that are open at a time, at most.
+        clients: that ask, and requests that they see through at a time, at most; what they have left behind may be open
+            for a moment longer.
         round_s: how long one engine lives, about.
         faults: kinds of faults to put in, of `FAULTS`.
         fault_every_s: how much time lies between two of them, about.

@@ -38,9 +38,23 @@ def spare_bytes(root: Path = Path("/")) -> int | None:
     return min((each for each in there if each is not None), default=None)
 
 
+def oom_kills(root: Path = Path("/")) -> dict[str, int]:
+    """Count what the kernel has killed for want of memory: in this process's control groups, and on the machine.
+
+    Returns:
+        file -> count; those that concern this process most nearly come first, and none where the kernel does not tell.
+    """
+    files = [*(file.with_name(_EVENTS[file.name]) for file in _limit_files(root)), root / "proc/vmstat"]
+    return {str(file): int(count) for file in files if (count := _counts(file).get("oom_kill")) is not None}
+
+
 def _idle(stat: Path) -> int:
-    counts = dict(line.split(" ", 1) for line in _read(stat).splitlines())
+    counts = _counts(stat)
     return int(counts.get("total_inactive_file", counts.get("inactive_file", 0)))
+
+
+def _counts(file: Path) -> dict[str, str]:
+    return dict(line.split(" ", 1) for line in _read(file).splitlines() if " " in line)
 
 
 def _limit_files(root: Path) -> Iterator[Path]:
@@ -69,5 +83,6 @@ def _read(file: Path) -> str:
 
 
 _TAKEN = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}
+_EVENTS = {"memory.max": "memory.events", "memory.limit_in_bytes": "memory.oom_control"}
 _NO_LIMIT = 1 << 60
 """The first version of the hierarchy writes a number near 2**63 for "no limit"."""

@@ -34,7 +34,7 @@ class Reduced(msgspec.Struct, frozen=True):
     """What recordings were cut down to.
 
     Args:
-        trace: where it lies.
+        trace: where it lies; ``unsaved``: why it does not.
         along: whether it was found along an order that was recorded, or near it; else, in the same scenario.
         suspects: what was tried to follow, the likeliest first.
     """
@@ -45,6 +45,7 @@ class Reduced(msgspec.Struct, frozen=True):
     scenario: str | None = None
     defect: str | None = None
     trace: str | None = None
+    unsaved: str | None = None
     along: bool = False
     schedules: int = 0
 
@@ -72,7 +73,7 @@ def reduce_recordings(
         seconds: to look for it, at most.
 
     Raises:
-        UsageError: there is no recording, or a file is none; or there is no such defect; or the trace cannot be saved.
+        UsageError: there is no recording, or a file is none; or there is no such defect.
         Inconclusive: a recording is damaged, or nothing was recorded that can be followed.
     """
     if not seconds > 0:
@@ -156,7 +157,11 @@ def _along(
 def _found(
     report: Report, trace: Trace, suspected: Sequence[Suspect], to: Path, *, along: bool, schedules: int
 ) -> Reduced:
-    path = trace.save(to / f"{trace.scenario}.{trace.defect or 'reference'}.trace.json")
+    path, unsaved = None, None
+    try:
+        path = str(trace.save(to / f"{trace.scenario}.{trace.defect or 'reference'}.trace.json"))
+    except UsageError as error:  # what was found is no less so
+        unsaved = str(error)
     how = "along what was recorded" if along else "in other orders than were recorded"
     return Reduced(
         Verdict.VIOLATED,
@@ -164,7 +169,8 @@ def _found(
         tuple(suspected),
         scenario=trace.scenario,
         defect=trace.defect,
-        trace=str(path),
+        trace=path,
+        unsaved=unsaved,
         along=along,
         schedules=schedules,
     )

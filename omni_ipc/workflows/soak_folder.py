@@ -23,11 +23,15 @@ _SHARDS = "shard-*"
 def claimed(folder: Path) -> Iterator[None]:
     """Have a folder for oneself, and remove what an earlier soak has left there; but evidence is removed by nobody.
 
+    Of a soak that is refused no empty folder stays that was not there before.
+
     Raises:
         UsageError: another soak is at work there, or has found something; or it cannot be had.
     """
     with contextlib.ExitStack() as held:
         try:
+            if not folder.exists():
+                held.callback(_remove_if_empty, folder)
             folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             held.callback(os.close, descriptor)
@@ -46,6 +50,17 @@ def claimed(folder: Path) -> Iterator[None]:
 _CANNOT_LOCK = (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP)  # file systems of networks, some of them
 
 
+def forget_rounds(folder: Path) -> None:
+    """Remove what processes have taken down, and nobody will look at any more, as whoever would have was killed."""
+    for name in (SAMPLES, ROUNDS):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
 def _clear(folder: Path) -> None:
     if not (folder / ACCOUNT).is_file():
         return  # no soak has been here, and whatever there is belongs to somebody else
@@ -56,7 +71,8 @@ def _clear(folder: Path) -> None:
                 f"'{place / FINDINGS}' holds what an earlier soak has found. Move it away, or choose another folder: "
                 "--out DIR."
             )
-    for left in (*of_shards, *(folder / name for name in (FINDINGS, SAMPLES, ROUNDS))):
+    forget_rounds(folder)
+    for left in (*of_shards, folder / FINDINGS):
         shutil.rmtree(left, ignore_errors=True)
     for name in (ACCOUNT, LOG):
         (folder / name).unlink(missing_ok=True)

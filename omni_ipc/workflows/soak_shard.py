@@ -19,7 +19,6 @@ from omni_ipc.accounts import Account, Finding
 from omni_ipc.errors import OmniError, UsageError
 from omni_ipc.machines.child import Mouth, end_with_starter, read_order, stoppable
 from omni_ipc.stress.settings import SoakConfig
-from omni_ipc.workflows.soaking import soak
 
 _SAY_EVERY_S = 5.0
 
@@ -55,11 +54,22 @@ class News(msgspec.Struct, frozen=True, omit_defaults=True):
     failed: str = ""
 
 
-def main(soak: Soak = soak) -> None:
-    """Soak, and tell what came of it; end quietly when whoever started it, by SIGTERM, asks for that once more."""
+def _load() -> Soak:
+    """Import what soaks, which takes a while: whoever starts it may end meanwhile, or ask it to end."""
+    from omni_ipc.workflows.soaking import soak
+
+    return soak
+
+
+def main(load: Callable[[], Soak] = _load) -> None:
+    """Soak, and tell what came of it; end quietly when whoever started it, by SIGTERM, asks for that once more.
+
+    Args:
+        load: gives what soaks.
+    """
     end_with_starter()
     with stoppable():
-        _soak(soak, Mouth())
+        _soak(load(), Mouth())
 
 
 def _soak(soak: Soak, mouth: Mouth) -> None:

@@ -21,7 +21,7 @@ from omni_ipc.machines import Ended, Event, Lost, Needs, Program, Retried, Said,
 from omni_ipc.records import write_atomically
 from omni_ipc.serving.results import Outcome
 from omni_ipc.stress.settings import SoakConfig
-from omni_ipc.workflows.soak_folder import claimed
+from omni_ipc.workflows.soak_folder import claimed, forget_rounds
 from omni_ipc.workflows.soak_keeping import OnSample
 from omni_ipc.workflows.soak_ready import check, share
 from omni_ipc.workflows.soak_shard import News, Order
@@ -66,8 +66,9 @@ def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample:
                     gathering.take(event)
             except KeyboardInterrupt:
                 gathering.interrupted = "it was interrupted"
-                for event in running.stop():
-                    gathering.take(event)
+                with contextlib.suppress(KeyboardInterrupt):  # once more: they are killed, and what they said counts
+                    for event in running.stop():
+                        gathering.take(event)
         return gathering.conclude()
 
 
@@ -156,7 +157,8 @@ class _Gathering:
         return msgspec.structs.replace(account, findings=tuple(map(kept, account.findings)))
 
     def _put_aside(self, shard: int) -> None:
-        """Forget what an attempt has said, unless it has found something."""
+        """Forget what an attempt has said, unless it has found something, and what it has taken down."""
+        forget_rounds(self._folder / _folder(shard))
         account = self._accounts.pop(_name(shard), None)
         if account is not None and account.findings:
             number = sum(name.startswith(f"{_name(shard)}, lost") for name in self._accounts) + 1
@@ -178,13 +180,17 @@ class _Gathering:
     def _merged(self) -> Account:
         merged = shards.merge(self._accounts)
         missing = self.count - len(self._whole)
+        lost = [msgspec.structs.replace(each, cut_off=self._is_cut_off(each)) for each in self._lost]
         interrupted = self.interrupted and f"{self.interrupted}, with {missing} of {self.count} shards to come"
         return msgspec.structs.replace(
             merged,
             interrupted="; ".join(filter(None, (interrupted if missing else "", merged.interrupted))),
-            faults=(*merged.faults, *self._lost),
+            faults=(*merged.faults, *lost),
             reasons=(*merged.reasons, *self._reasons),
         )
+
+    def _is_cut_off(self, lost: Survived) -> bool:
+        return lost.recovered_s is None and bool(self.interrupted)
 
     def conclude(self) -> Account:
         """Give the account of all, and write it, and beside it each shard's own.
@@ -200,6 +206,7 @@ class _Gathering:
         account = self._merged()
         try:
             for shard in range(self.count):
+                forget_rounds(self._folder / _folder(shard))  # it may have been killed
                 if (own := self._accounts.get(_name(shard))) is not None:
                     shards.write(self._folder / _folder(shard), own)
             shards.write(self._folder, account)

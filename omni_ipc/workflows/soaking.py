@@ -28,6 +28,7 @@ from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.stress.stalls import SILENT_S
 from omni_ipc.workflows.evidence import Evidence
 from omni_ipc.workflows.limits import spare_bytes
+from omni_ipc.workflows.oom import OomKills
 from omni_ipc.workflows.soak_folder import claimed
 from omni_ipc.workflows.soak_keeping import Keeper, OnSample
 from omni_ipc.workflows.soak_listening import Listener
@@ -76,7 +77,7 @@ class _Soak:
             spare_bytes=self._spare_bytes,
             since_s=self._book.began_s,
         )
-        self._listener = Listener(config, keeper, self._saboteur.told)
+        self._listener = Listener(config, keeper, self._saboteur.told, OomKills())
         self._process: ServedProcess | None = None
         self._book.around = Around(
             blows=lambda: [begun_s for begun_s, _ in self._saboteur.blows],

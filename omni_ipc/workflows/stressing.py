@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from omni_ipc import scenarios
-from omni_ipc.errors import InternalError, OmniError, UsageError
+from omni_ipc.errors import Inconclusive, InternalError, OmniError, UsageError
 from omni_ipc.records import Trace, Verdict
 from omni_ipc.scenarios import Scenario
 from omni_ipc.serving.host import WorkerHost
+from omni_ipc.stress.device_errors import is_lost
 from omni_ipc.workflows.collecting import SUFFIX, is_of_function
 from omni_ipc.workflows.conducting import RealRun, require_torch, run_on_processes
 from omni_ipc.workflows.schedule import Conducted
@@ -108,13 +109,19 @@ _Faults = list[tuple[Verdict, str]]
 def _run(
     trace: Trace, scenario: Scenario, defect: str | None, hosts: Hosts, device: str, repeat: int
 ) -> tuple[Tried, _Faults]:
-    """Run one of the two, and judge it."""
+    """Run one of the two, and judge it.
+
+    Raises:
+        Inconclusive: the device is lost.
+    """
     steps, parts = schedule_of(trace, scenario, defect), scenario.parts(defect)
     vocabulary = {(step.task, step.action) for step in steps}
     runs = [
         run_on_processes(scenario, parts, steps, device=device, host=hosts.free(), vocabulary=vocabulary)
         for _ in range(repeat)
     ]
+    if lost := next((run.failure for run in runs if run.failure and is_lost(device, str(run.failure))), None):
+        raise Inconclusive(f"the device is lost: {lost}")
     least = min(runs, key=lambda run: run.conducted.followed).conducted
     good = [run for run in runs if (run.failure is None) is (defect is None)]
     told = next((str(run.failure) for run in runs if run.failure), _way(least))

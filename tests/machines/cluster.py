@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from tests.support.commands import ROOT
 
+_PATIENT = {"RAY_health_check_failure_threshold": "100"}  # a busy machine answers late, and its nodes are no less alive
 _SMALL = 80 << 20  # of memory for objects; Ray takes no less
 
 
@@ -34,7 +35,7 @@ def running() -> Iterator[Ray]:
     with subprocess.Popen(
         [sys.executable, "-m", "tests.machines.cluster", str(port)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0", **_PATIENT},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

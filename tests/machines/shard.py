@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from omni_ipc.accounts import Account, Finding
 from omni_ipc.errors import EnvironmentMissing, Inconclusive, UsageError
 from omni_ipc.stress.settings import SoakConfig
-from omni_ipc.workflows.soak_shard import main
+from omni_ipc.workflows import soak_shard
 from tests.support.accounts import account
 
-DIES_ONCE, DIES, FINDS, REFUSES, FAILS, WAITS, STOPPED = 100, 200, 300, 400, 500, 600, 700
+DIES_ONCE, DIES, FINDS, REFUSES, FAILS, WAITS, STOPPED, STAYS = 100, 200, 300, 400, 500, 600, 700, 800
 """Seeds, and what comes of them."""
 
 
@@ -37,7 +40,14 @@ def soak(config: SoakConfig, *, on_sample: Callable[[Account], object], claim: b
         raise Inconclusive("Nothing could be started.")
     if config.seed == STOPPED:
         raise Refusal
-    if config.seed == WAITS:
+    (folder / "rounds" / "1").mkdir(parents=True)  # of an attempt before nothing is left there
+    if config.seed == STAYS:
+        with contextlib.suppress(KeyboardInterrupt):
+            on_sample(now)
+            time.sleep(600)
+        on_sample(msgspec.structs.replace(now, requests=150))
+        time.sleep(600)
+    if config.seed in (WAITS, WAITS + 1):
         try:
             on_sample(now)
             while True:
@@ -58,4 +68,5 @@ def soak(config: SoakConfig, *, on_sample: Callable[[Account], object], claim: b
 
 
 if __name__ == "__main__":
-    main(soak)
+    soak_shard._SAY_EVERY_S = 0.0
+    soak_shard.main(lambda: soak)

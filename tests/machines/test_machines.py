@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from omni_ipc.errors import EnvironmentMissing, Inconclusive, UsageError
 from omni_ipc.machines import Ended, Event, Lost, Machines, Program, Retried, Said, Shards, find
 from tests.machines.cluster import running
 from tests.machines.saying import program
+from tests.support.commands import ROOT
 from tests.support.waiting import until
 
 NO_RAY = importlib.util.find_spec("ray") is None
@@ -97,6 +99,21 @@ def test_programs_are_asked_to_end_and_their_last_words_heard(machines: Machines
         words = [event.line for event in shards.stop() if isinstance(event, Said)]
     assert words == [b'"last words"'] * 2
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_a_program_whose_starter_is_gone_before_it_runs_ends_by_itself() -> None:
+    """The kernel tells of no death that came before it was asked to; what the starter was to read is read by nobody."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    orphan = subprocess.Popen(
+        [sys.executable, "-m", "tests.machines.saying"], stdin=subprocess.PIPE, stdout=writes, cwd=ROOT
+    )
+    os.close(writes)
+    with orphan:
+        try:
+            assert orphan.wait(timeout=60) == 1
+        finally:
+            orphan.kill()
 
 
 def test_programs_that_do_not_end_are_killed(machines: Machines) -> None:

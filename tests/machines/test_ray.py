@@ -20,11 +20,13 @@ from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.soak,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(
         importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'omni-ipc[ray]'"
     ),
 ]
+
+_PATIENCE_S = 300.0
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +55,14 @@ def seats(program: str) -> set[int]:
 
 
 def ended_without_a_seat(command: Command, program: str) -> Ended:
-    """Kill the worker of one node once both run the program, and wait for the end of all."""
-    until(lambda: len(seats(program)) == 2, seconds=60)
+    """Kill the worker of the first node that runs the program, and wait for the end of all.
+
+    Both need not run it at a time: on a busy machine one may have ended before the other begins.
+    """
+    until(lambda: seats(program), seconds=_PATIENCE_S)
     os.kill(min(seats(program)), signal.SIGKILL)
-    ended = command.end(timeout_s=240.0)
-    assert not children(program)
+    ended = command.end(timeout_s=_PATIENCE_S)
+    until(lambda: not children(program))
     return ended
 
 
@@ -74,7 +79,7 @@ def test_an_exploration_whose_node_loses_its_worker_is_whole(ray: Ray, tmp_path:
 @pytest.mark.torch
 def test_a_soak_whose_node_loses_its_worker_is_whole(ray: Ray, tmp_path: Path) -> None:
     """One account of both, in which that is a fault survived; the node keeps nothing."""
-    words = "stress", "soak", "--minutes", "0.3", "--workers", "1", "--memory", "1", "--faults", "none"
+    words = "stress", "soak", "--minutes", "0.3", "--workers", "1", "--memory", "1", "--faults", "none", "--no-record"
     with Command(*words, "--out", "out", "--on", ray.name, cwd=tmp_path) as command:
         ended = ended_without_a_seat(command, "omni_ipc.workflows.soak_shard")
     account = shards.read(tmp_path / "out")

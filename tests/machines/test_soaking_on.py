@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,12 +14,14 @@ import pytest
 from omni_ipc import shards
 from omni_ipc.accounts import Account
 from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.machines import Retried, Said
 from omni_ipc.records import Verdict
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows import soak_sharding
-from omni_ipc.workflows.soak_shard import Order
+from omni_ipc.workflows.soak_shard import News, Order
 from omni_ipc.workflows.soak_sharding import soak_on
-from tests.machines.shard import DIES, DIES_ONCE, FAILS, FINDS, REFUSES, STOPPED, WAITS
+from tests.machines.shard import DIES, DIES_ONCE, FAILS, FINDS, REFUSES, STAYS, STOPPED, WAITS
+from tests.support.accounts import PLAIN
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +62,17 @@ def test_a_lost_shard_has_recovered_once_it_tells_of_a_result(tmp_path: Path) ->
     assert set(behind) <= {(0, True), (100, False)}
 
 
+@pytest.mark.parametrize("interrupted", ["it was interrupted", ""])
+def test_a_lost_shard_that_the_end_came_to_has_been_cut_off(tmp_path: Path, interrupted: str) -> None:
+    """Nobody knows whether it would have told of a result; where nobody interrupted it, there was none."""
+    gathering = soak_sharding._Gathering(SoakConfig(seconds=60, folder=str(tmp_path)), 2, id)
+    gathering.take(Said(1, msgspec.json.encode(News(account=PLAIN, is_whole=True))))
+    gathering.take(Retried(0, "its process was ended by SIGKILL"))
+    gathering.interrupted = interrupted
+    lost = gathering.conclude().faults[-1]
+    assert (lost.fault, lost.recovered_s, lost.cut_off) == (soak_sharding.LOST, None, bool(interrupted))
+
+
 def test_shards_on_one_machine_share_its_memory(tmp_path: Path) -> None:
     """What is asked for is what all of them may take together that run at a time."""
     config = SoakConfig(seconds=60, folder=str(tmp_path), memory_bytes=1 << 30)
@@ -79,6 +91,7 @@ def test_a_shard_that_is_asked_to_end_while_it_is_refused_ends_quietly() -> None
 def test_a_shard_that_is_lost_too_often_counts_as_far_as_it_came(tmp_path: Path) -> None:
     """And makes the whole inconclusive."""
     account = soaked(tmp_path, DIES)
+    assert not (tmp_path / "shard-0" / "rounds").exists()
     assert (account.verdict, account.requests) == (Verdict.INCONCLUSIVE, 200)
     assert account.interrupted == "shard 0: it was lost 3 times: its process was ended by SIGKILL"
 
@@ -108,18 +121,34 @@ def test_shards_that_fail_leave_the_account_of_the_others(tmp_path: Path) -> Non
 
 
 def test_ctrl_c_stops_the_shards_and_keeps_what_they_have_done(tmp_path: Path) -> None:
-    """Each is asked to end, and says what it has."""
+    """Each is asked to end, and says what it has; one that has ended keeps it, and one has not begun."""
 
     def interrupt(so_far: Account) -> None:
-        if so_far.requests == 200 and not so_far.interrupted:
+        if so_far.requests == 300 and not so_far.interrupted:
             os.kill(os.getpid(), signal.SIGINT)
 
-    config = SoakConfig(seconds=60, seed=WAITS, folder=str(tmp_path))
-    account = soak_on("local:2", config, count=3, on_sample=interrupt)
-    assert (account.verdict, account.requests) == (Verdict.INCONCLUSIVE, 200)
-    assert re.match(
-        "it was interrupted, with [123] of 3 shards to come; shard 0: it was interrupted", account.interrupted
+    config = SoakConfig(seconds=60, seed=WAITS - 1, folder=str(tmp_path))
+    account = soak_on("local:2", config, count=4, on_sample=interrupt)
+    assert (account.verdict, account.requests) == (Verdict.INCONCLUSIVE, 300)
+    assert account.interrupted == (
+        "it was interrupted, with 1 of 4 shards to come; shard 1: it was interrupted; shard 2: it was interrupted"
     )
+
+
+def test_ctrl_c_once_more_ends_shards_that_do_not_end_with_what_they_have_said(tmp_path: Path) -> None:
+    """They are killed, and nothing is left of what they took down; whoever is impatient has an account all the same."""
+    pressed = []
+
+    def interrupt(so_far: Account) -> None:
+        if so_far.requests == (150 if pressed else 100) and len(pressed) < 2:
+            pressed.append(so_far)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    config = SoakConfig(seconds=60, seed=STAYS, folder=str(tmp_path))
+    account = soak_on("local:1", config, on_sample=interrupt)
+    assert (len(pressed), account.requests) == (2, 150)
+    assert account.interrupted == "it was interrupted, with 1 of 1 shards to come"
+    assert [path.name for path in (tmp_path / "shard-0").iterdir()] == [shards.ACCOUNT]
 
 
 def test_no_shards_are_refused(tmp_path: Path) -> None:

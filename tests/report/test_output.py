@@ -27,16 +27,16 @@ def test_a_line_is_shown_letter_by_letter(capsys: pytest.CaptureFixture[str]) ->
 def test_a_file_that_cannot_be_written_keeps_no_other_from_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The result is written first; what failed is told, and decides only where nothing is violated."""
+    """The result is written first; what failed is told, and decides only where all is as claimed."""
 
     def refuse() -> None:
         raise UsageError("No space left.")
 
-    for code in (1, 0):
+    for code in (1, 3, 0):
         result, page = tmp_path / f"{code}.json", tmp_path / f"{code}.html"
         out = Output(str(result))
         with pytest.raises(UsageError, match="No space left") if code == 0 else contextlib.nullcontext():
-            assert out.write("explore", code, "found", refuse, page.touch) == 1
+            assert out.write("explore", code, "found", refuse, page.touch) == code
         assert result.exists()
         assert page.exists()
-    assert capsys.readouterr().err == "omni-ipc: No space left.\n"
+    assert capsys.readouterr().err == "omni-ipc: No space left.\n" * 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -80,6 +82,24 @@ def test_a_shutdown_is_idempotent_and_may_be_asked_for_by_two() -> None:
             engine.check_health()
 
     exhaust(scenario)
+
+
+def test_each_shutdown_that_goes_on_has_a_name_of_its_own() -> None:
+    """Recordings, and traces, tell tasks apart by their names."""
+    names = []
+
+    class Noting(NativeRuntime):
+        def spawn(self, fn: Callable[..., object], *args: object, name: str) -> threading.Thread:
+            names.append(name)
+            return super().spawn(fn, *args, name=name)
+
+    async def shut_down_twice() -> None:
+        engine = engine_over(rt, TableExecutor(rt))
+        await asyncio.gather(engine.aclose(), engine.aclose())
+
+    rt = Noting()
+    asyncio.run(shut_down_twice())
+    assert [name for name in names if "shutdown" in name] == ["shutdown", "shutdown 1"]
 
 
 def test_an_event_loop_goes_on_while_its_engine_shuts_down() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 
 from omni_ipc.errors import OmniError, PeerDied, PeerFailed, UsageError
 from omni_ipc.seam.api import Runtime
+from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving import group
 from omni_ipc.serving.group import HostGroup
+from omni_ipc.serving.lanes import Lanes
 from omni_ipc.serving.spec import Answer, Ended, Opened, WorkerSpec
 from omni_ipc.serving.workers import HostedWorkers
 from omni_ipc.transport.geometry import SlotClass
@@ -115,6 +118,19 @@ def explored(scenario: Callable[[Runtime, HostGroup, list[TaskHost]], Any]) -> N
             assert rt.now() < BUSY_S
 
     sample(whole, runs=100)
+
+
+def test_workers_that_are_dropped_leave_no_descriptor_behind() -> None:
+    """Whoever forgets to end them has lost them; their memory goes all the same."""
+    rt = NativeRuntime()
+    lanes = Lanes(rt, ranks=1, ring_bytes=1024, slab_classes=(SlotClass(1 << 10, 1),))
+    descriptors = lanes.descriptors(0)
+    workers = HostedWorkers((), lanes)
+    assert all(os.fstat(descriptor) for descriptor in descriptors)
+    del workers
+    for descriptor in descriptors:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
 
 
 def test_processes_serve_one_engine_after_another_and_none_once_stopped() -> None:

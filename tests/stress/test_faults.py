@@ -135,13 +135,14 @@ def test_a_fault_without_a_result_after_it_is_unanswered_unless_time_is_up(
     blow = Blow("stop", "worker 0", 0.0)
     hurried = saboteur()
     hurried._over.set()
-    assert hurried.strike(blow, child.process.pid) is not None
-    assert hurried.unanswered == ()
+    late = hurried.strike(blow, child.process.pid)
+    assert late is not None
+    assert (late.recovered_s, late.cut_off, hurried.unanswered) == (None, True, ())
     monkeypatch.setattr("omni_ipc.stress.saboteur.PATIENCE_S", 0.01)
     harming = saboteur()
     survived = harming.strike(blow, child.process.pid)
     assert survived is not None
-    assert survived.recovered_s is None
+    assert (survived.recovered_s, survived.cut_off) == (None, False)
     assert harming.unanswered == (survived,)
 
 

@@ -77,14 +77,15 @@ def test_no_two_requests_are_for_the_same_bytes() -> None:
 class Visitor:
     """Asks a budget for room, has it, and leaves when it is told to."""
 
-    def __init__(self, budget: Budget, nbytes: int) -> None:
+    def __init__(self, budget: Budget, nbytes: int, requests: int = 1) -> None:
         self.nbytes = nbytes
+        self.requests = requests
         self.is_in = False
         self.leaves = asyncio.Event()
         self.task = asyncio.ensure_future(self._visit(budget))
 
     async def _visit(self, budget: Budget) -> None:
-        async with budget.spent(self.nbytes):
+        async with budget.spent(self.nbytes, self.requests):
             self.is_in = True
             await self.leaves.wait()
         self.is_in = False
@@ -103,26 +104,26 @@ async def leave(visitors: Sequence[Visitor]) -> None:
 
 
 @settings(max_examples=40)
-@given(st.lists(st.integers(0, 150), min_size=1, max_size=12), st.randoms())
-def test_what_is_open_fits_or_is_alone_and_everybody_gets_in(sizes: list[int], chance: object) -> None:
+@given(st.lists(st.tuples(st.integers(1, 150), st.integers(1, 5)), min_size=1, max_size=12), st.randoms())
+def test_what_is_open_fits_or_is_alone_and_everybody_gets_in(sizes: list[tuple[int, int]], chance: object) -> None:
     """In the order in which they came, and as soon as there is room, in whichever order the others leave."""
 
     async def visit() -> None:
-        budget = Budget(100)
-        visitors = [Visitor(budget, size) for size in sizes]
+        budget = Budget(100, 4)
+        visitors = [Visitor(budget, *size) for size in sizes]
         waiting = [*visitors]
         while waiting:
             await settled()
             inside = [each for each in waiting if each.is_in]
-            spent = sum(each.nbytes for each in inside)
+            spent, asked = sum(each.nbytes for each in inside), sum(each.requests for each in inside)
             assert (
                 inside == waiting[: len(inside)]
                 or [each for each in waiting if not each.is_in] == waiting[len(inside) :]
             )
-            assert spent <= 100 or len([each for each in inside if each.nbytes]) == 1
+            assert (spent <= 100 and asked <= 4) or len(inside) == 1
             if outside := [each for each in waiting if not each.is_in]:
-                assert spent
-                assert spent + outside[0].nbytes > 100
+                assert inside
+                assert spent + outside[0].nbytes > 100 or asked + outside[0].requests > 4
             leaving = chance.choice(inside)  # type: ignore[attr-defined]
             await leave([leaving])
             waiting.remove(leaving)
@@ -134,7 +135,7 @@ def test_whoever_is_cancelled_takes_no_room() -> None:
     """Neither while it waits, which lets the next one in, nor while it has some."""
 
     async def visit() -> None:
-        budget = Budget(100)
+        budget = Budget(100, 9)
         first, large, small = (Visitor(budget, size) for size in (60, 90, 30))
         await settled()
         assert [first.is_in, large.is_in, small.is_in] == [True, False, False]
@@ -154,7 +155,7 @@ def test_a_large_one_is_not_passed_by_small_ones_for_ever() -> None:
     """Those that come after it wait until it was in: a soak's giants would be asked for only when all is over."""
 
     async def visit() -> None:
-        budget = Budget(100)
+        budget = Budget(100, 9)
         small = [Visitor(budget, 50) for _ in range(2)]
         giant, late = Visitor(budget, 1000), Visitor(budget, 1)
         await settled()

@@ -18,13 +18,15 @@ from omni_ipc.errors import OmniError, PeerFailed
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.core import EngineCore
 from omni_ipc.serving.engine_config import EngineConfig
+from omni_ipc.serving.output_streams import OutputStreams
 from omni_ipc.serving.requests import Request
 from omni_ipc.serving.results import Outcome
 from omni_ipc.serving.statistics import Statistics
 from omni_ipc.serving.streams import OutputStream
-from omni_ipc.stress import rounds
+from omni_ipc.stress import load, rounds
 from omni_ipc.stress.client import Clients
 from omni_ipc.stress.ledger import Ledger
+from omni_ipc.stress.load import Draw, Way
 from omni_ipc.stress.plans import Plan, Room
 from omni_ipc.stress.rounds import Around, Round
 from omni_ipc.stress.settings import SoakConfig
@@ -74,7 +76,9 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[Go]:
         ) -> Went:
             heard, plan = Heard(), PLAN._replace(**changes)
             room = Room(largest_bytes=8 * KIB, open_bytes=4 * KIB, slots_bytes=KIB)
-            around = Around(SoakConfig(seconds=1.0, seed=2), room, ledger, heard, threading.Event())  # type: ignore[arg-type]
+            around = Around(
+                SoakConfig(seconds=1.0, seed=2, clients=PLAN.clients), room, ledger, heard, threading.Event()
+            )  # type: ignore[arg-type]
             rt = NativeRuntime()
             with core(rt=rt, executor=executor(rt), config=plan.engine) as served:
                 asyncio.run(Round(plan, served, around).run())  # type: ignore[arg-type]
@@ -100,6 +104,24 @@ def test_of_an_engine_that_serves_well_nothing_is_found(changes: dict[str, Any],
     check_well(went)
     assert sum(went.latencies.values()) == went.counts["result"]
     assert went.latencies[STEPWISE] == went.counts["result"] * stepwise
+
+
+def test_no_more_requests_are_asked_for_at_a_time_than_there_may_be(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if each client asks for three at once, and a giant is asked for beside them: they wait for each other."""
+    monkeypatch.setattr(load, "_WAYS", {Way.LEAVE: 1})
+    monkeypatch.setattr(load, "SIZES", (Draw(1, 1, KIB // 8),))
+    together, most = set(), 0
+
+    class Counts(EngineCore):
+        def stream(self, *requests: Request) -> OutputStreams:
+            nonlocal most
+            streams = super().stream(*requests)
+            together.add(len(requests))
+            most = max(most, self.statistics().open)
+            return streams
+
+    check_well(go(core=Counts, giant=True))
+    assert max(together) == 3 <= most <= PLAN.clients
 
 
 def miscounting(**more: int) -> type[EngineCore]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.workflows.limits import available_bytes, memory_limit_bytes, spare_bytes
+from omni_ipc.workflows.limits import available_bytes, memory_limit_bytes, oom_kills, spare_bytes
 
 GIB = 1 << 30
 
@@ -74,6 +74,28 @@ def test_what_can_be_spared_is_what_machine_and_groups_leave(
     for name, text in files.items():
         _write(tmp_path / "sys/fs/cgroup" / name, text + "\n")
     assert spare_bytes(tmp_path) == spare
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "counts"),
+    [
+        ("0::/a/b", {"a/b/memory.events": "low 0\noom 4\noom_kill 3", "a/memory.events": "oom_kill 5"}, [3, 5, 9]),
+        ("4:memory:/a", {"memory/a/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2"}, [2, 9]),
+        ("4:memory:/a", {"memory/a/memory.oom_control": "oom_kill_disable 0\nunder_oom 0"}, [9]),
+        ("0::/", {}, [9]),
+    ],
+    ids=["version 2", "version 1", "an old one", "the root"],
+)
+def test_kills_for_want_of_memory_are_counted_the_nearest_first(
+    groups: str, files: dict[str, str], counts: list[int], tmp_path: Path
+) -> None:
+    """Those of the own groups, and those of the machine; where the kernel counts none, there is none."""
+    _write(tmp_path / "proc/self/cgroup", groups)
+    for name, text in files.items():
+        _write(tmp_path / "sys/fs/cgroup" / name, text + "\n")
+    assert [*oom_kills(tmp_path).values()] == counts[:-1]
+    _write(tmp_path / "proc/vmstat", "pgfault 17\noom_kill 9\n")
+    assert [*oom_kills(tmp_path).values()] == counts
 
 
 def test_where_nothing_is_told_nothing_is_known_to_spare(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,22 @@ def test_two_soaks_do_not_share_a_folder(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             work()
+
+
+def test_a_soak_that_is_refused_leaves_no_empty_folder(tmp_path: Path) -> None:
+    """Unless it was there before; what has come into it stays."""
+
+    def be_refused(folder: Path, *names: str) -> None:
+        with contextlib.suppress(UsageError), claimed(folder):
+            for name in names:
+                (folder / name).touch()
+            raise UsageError("Shard 1: there is no CUDA here.")
+
+    (tmp_path / "old").mkdir()
+    be_refused(tmp_path / "old")
+    be_refused(tmp_path / "new")
+    be_refused(tmp_path / "kept", shards.ACCOUNT)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "old"]
 
 
 def test_what_cannot_be_a_folder_is_told(tmp_path: Path) -> None:

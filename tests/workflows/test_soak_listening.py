@@ -10,13 +10,15 @@ from typing import Any, cast
 import pytest
 
 from omni_ipc.serving.results import Outcome
-from omni_ipc.stress.messages import Began, Ended, Failed, Found, Told
+from omni_ipc.stress.messages import Began, Ended, Failed, Found, Message, Told
 from omni_ipc.stress.perturbed import RECORDINGS
 from omni_ipc.stress.process import ServedProcess
 from omni_ipc.stress.runtimes import folder_of
+from omni_ipc.workflows.oom import OomKills
 from omni_ipc.workflows.soak_listening import Listener
 from tests.workflows.soaks import Kept, kept
 
+DIED = "The worker process 7 died: killed by SIGKILL"
 BEGAN = Began(4, (), 10.0, False, "round 4")
 
 
@@ -38,7 +40,17 @@ def soak(tmp_path: Path) -> Iterator[Kept]:
 
 
 def listening(soak: Kept, told: list[str] | None = None) -> Listener:
-    return Listener(soak.config, soak.keeper, [].append if told is None else told.append)
+    """Listen on a machine whose files lie in the soak's folder: without any, its kernel counts nothing."""
+    oom = OomKills(Path(soak.config.folder))
+    return Listener(soak.config, soak.keeper, [].append if told is None else told.append, oom)
+
+
+def count_kills(soak: Kept, count: int) -> Path:
+    """Have the kernel of that machine count so many processes that it has killed for want of memory."""
+    vmstat = Path(soak.config.folder) / "proc/vmstat"
+    vmstat.parent.mkdir(exist_ok=True)
+    vmstat.write_text(f"pgfault 7\noom_kill {count}\n")
+    return vmstat
 
 
 def part(listener: Listener, *, well: bool, ending: str = "was killed by SIGSEGV") -> Process:
@@ -66,11 +78,19 @@ def test_what_nobody_had_to_expect_is_found_unless_a_fault_explains_it(soak: Kep
 
 
 def test_a_lost_device_ends_the_soak(tmp_path: Path) -> None:
-    """It is no finding; on the host there is none to lose."""
-    for device, lost in (("cuda:0", "the device is lost: RuntimeError: CUDA driver error: gone"), ("cpu", "")):
+    """It is no finding; on the host there is none to lose, and code that reads what it must not loses none."""
+    gone, misread = "RuntimeError: CUDA driver error: gone", "RuntimeError: CUDA error: an illegal memory access"
+    for device, sentence, lost in (
+        ("cuda:0", gone, f"the device is lost: {gone}"),
+        ("cuda:0", misread, ""),
+        ("cpu", gone, ""),
+    ):
         with kept(tmp_path, device=device) as soak:
-            listening(soak).take(told("RuntimeError: CUDA driver error: gone"))
+            listener = listening(soak)
+            listener.take(told(sentence))
             assert (soak.book.interrupted, len(soak.findings())) == (lost, not lost)
+            listener.take(told("PeerDied: and so is whoever used it"))
+            assert len(soak.findings()) == (0 if lost else 2)
 
 
 def test_a_device_that_a_fault_has_lost_to_a_process_does_not_end_the_soak(tmp_path: Path) -> None:
@@ -122,6 +142,61 @@ def test_an_engine_that_somebody_else_kills_is_not_told_as_one_that_did_not_star
     ((_, sentence),) = soak.findings()
     assert sentence.startswith("The process of engine and clients was killed by SIGKILL in round 4, and there was no")
     assert "`dmesg`" in sentence
+
+
+def test_a_process_that_the_kernel_has_killed_ends_the_soak_without_a_finding(soak: Kept) -> None:
+    """Memory ran out: that shows nothing of what ran there, and what is told behind it comes of that."""
+    vmstat = count_kills(soak, 1)
+    listener = listening(soak)
+    listener.take(BEGAN)
+    count_kills(soak, 2)
+    part(listener, well=False, ending="was killed by SIGKILL")
+    listener.take(told("PeerFailed: and so it goes"))
+    listener.conclude()
+    assert soak.findings() == []
+    assert soak.book.interrupted == (
+        f"memory ran out, and the kernel killed for it: 'oom_kill' in {vmstat} rose by 1. The process of engine and "
+        "clients was killed by SIGKILL in round 4. Free some (see `free -m`), or ask for less: --memory, --workers"
+    )
+
+
+@pytest.mark.parametrize(
+    "message", [Told(1.0, Outcome.ERROR, f"PeerDied: {DIED}"), Failed(1.0, 5, f"PeerDied: {DIED}")]
+)
+def test_a_worker_that_the_kernel_has_killed_ends_the_soak_without_a_finding(soak: Kept, message: Message) -> None:
+    """Whether it served, or was about to."""
+    count_kills(soak, 0)
+    listener = listening(soak)
+    listener.take(BEGAN)
+    count_kills(soak, 1)
+    listener.take(message)
+    assert soak.findings() == []
+    assert f" rose by 1. PeerDied: {DIED}. Free some" in soak.book.interrupted
+
+
+def test_who_is_killed_while_the_kernel_has_killed_nobody_is_found(soak: Kept) -> None:
+    """It counts, and so it was somebody else; a kill of long ago, or of before the soak, is no excuse."""
+    count_kills(soak, 3)
+    listener = listening(soak)
+    listener.take(BEGAN)
+    listener.take(told(f"PeerDied: {DIED}"))
+    part(listener, well=False, ending="was killed by SIGKILL")
+    listener.conclude()
+    killed = "The process of engine and clients was killed by SIGKILL in round 4, and there was no fault"
+    assert [sentence for _, sentence in soak.findings()] == [
+        f"Somebody was told, and there was no fault: PeerDied: {DIED}",
+        f"{killed}. See {soak.keeper.log}.",
+    ]
+
+
+def test_who_fails_otherwise_while_memory_is_short_is_found(soak: Kept) -> None:
+    """Only SIGKILL is what the kernel sends."""
+    count_kills(soak, 0)
+    listener = listening(soak)
+    count_kills(soak, 1)
+    listener.take(told())
+    assert soak.findings() == [("outcome", "Somebody was told, and there was no fault: PeerDied: gone")]
+    assert soak.book.interrupted == ""
 
 
 def test_a_process_that_ends_by_itself_is_found_unless_a_fault_explains_it(soak: Kept, tmp_path: Path) -> None:

@@ -10,11 +10,14 @@ import msgspec
 import pytest
 
 from omni_ipc.errors import UsageError
-from omni_ipc.records import Step, Trace, Verdict
+from omni_ipc.records import Failure, FailureKind, Step, Trace, Verdict
 from omni_ipc.scenarios import SCENARIOS
 from omni_ipc.scenarios.scenario import Staged
+from omni_ipc.workflows import stressing
 from omni_ipc.workflows.collecting import find_traces
+from omni_ipc.workflows.conducting import RealRun
 from omni_ipc.workflows.killing import KILL
+from omni_ipc.workflows.schedule import Conducted
 from omni_ipc.workflows.stressing import Hosts, Stressed, stress
 
 BUGS = Path(__file__).parents[1] / "bugs"
@@ -100,6 +103,22 @@ def test_a_reference_that_fails_is_a_violation(hosts: Hosts, monkeypatch: pytest
     assert (
         stressed.rows[0].reasons[0].startswith("the reference failed in 1 of 1 runs: exception: 1: Output '1' did not")
     )
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [("CUDA error: unspecified launch failure", "inconclusive"), ("CUDA error: an illegal memory access", "violated")],
+)
+def test_a_device_that_is_lost_shows_nothing_of_the_reference(
+    error: str, verdict: str, hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the device itself fails, that is the machine's; where code reads what it must not, the code's."""
+    failed = RealRun(Conducted(4, 4), Failure(FailureKind.EXCEPTION, f"PeerFailed: {error}"), 0.1)
+    monkeypatch.setattr(stressing, "run_on_processes", lambda *_, **__: failed)
+    (row,) = stress(find_traces([ORPHAN]), device="cuda", hosts=hosts).rows
+    assert row.verdict == verdict
+    assert f"PeerFailed: {error}" in row.reasons[0]
 
 
 @pytest.mark.torch

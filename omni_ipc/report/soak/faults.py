@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from omni_ipc.accounts import Survived
 from omni_ipc.report.quantities import duration
-from omni_ipc.report.soak.story import of_counts
+from omni_ipc.report.soak.story import is_silent, of_counts
 
 MOST_LISTED = 200
 _MOST_TOLD = 4
@@ -37,7 +37,7 @@ def by_kind(faults: Sequence[Survived]) -> Iterator[Kind]:
             many=many,
             half=duration(times[(len(times) - 1) // 2]) if times else "",
             slowest=duration(times[-1]) if times else "",
-            silent=many - len(times),
+            silent=sum(is_silent(fault) for fault in those),
             told=_told(word.partition(":")[0] for fault in those for word in fault.told),
         )
 
@@ -45,8 +45,7 @@ def by_kind(faults: Sequence[Survived]) -> Iterator[Kind]:
 def listed(faults: Sequence[Survived]) -> Iterator[tuple[str, ...]]:
     """Give the last faults: when, what, to whom, when the next result came, who was told what."""
     for fault in faults[-MOST_LISTED:]:
-        recovered = "never" if fault.recovered_s is None else duration(fault.recovered_s)
-        yield duration(fault.at_s), fault.fault, fault.target, recovered, _told(fault.told)
+        yield duration(fault.at_s), fault.fault, fault.target, _recovered(fault), _told(fault.told)
 
 
 def letter(kind: str) -> str:
@@ -56,8 +55,14 @@ def letter(kind: str) -> str:
 
 def told(fault: Survived) -> str:
     """Tell a fault in one line."""
-    after = "no result after it" if fault.recovered_s is None else f"next result after {duration(fault.recovered_s)}"
-    return f"{duration(fault.at_s)}: {fault.fault} {fault.target}, {after}"
+    after = "" if fault.recovered_s is None else "after "
+    return f"{duration(fault.at_s)}: {fault.fault} {fault.target}, next result {after}{_recovered(fault)}"
+
+
+def _recovered(fault: Survived) -> str:
+    if fault.recovered_s is not None:
+        return duration(fault.recovered_s)
+    return "not before the end" if fault.cut_off else "never"
 
 
 def _told(words: Iterable[str]) -> str:

@@ -39,7 +39,7 @@ def page(whole: Account, shards: Mapping[str, Account] = MappingProxyType({})) -
         tone={0: "calm", 1: ""}.get(whole.verdict.exit_code, "unsure"),
         facts=list(_facts(shards, whole)),
         story=list(sentences(whole)),
-        findings=[_finding(finding, whole.defect) for finding in whole.findings],
+        findings=[_findings(those, whole.defect) for those in _by_trace(whole.findings)],
         charts=[_picture(chart, whole) for chart in pictures],
         plot={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
         lasted_s=whole.seconds,
@@ -81,15 +81,26 @@ def _facts(shards: Mapping[str, Account], whole: Account) -> Iterator[str]:
         yield f"with the defect {whole.defect}"
 
 
-def _finding(finding: Finding, defect: str | None) -> dict[str, Any]:
-    return {
-        "at": duration(finding.at_s),
-        "kind": finding.kind,
-        "message": finding.message,
-        "stood": finding.stood,
-        "commands": commands(finding, defect),
-        "recordings": finding.recordings,
-    }
+def _by_trace(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
+    """Put those together that one trace shows, in the order of the first of each; what has none stands alone."""
+    groups: dict[str | int, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        groups.setdefault(number if finding.trace is None else finding.trace, []).append(finding)
+    yield from groups.values()
+
+
+def _findings(those: Sequence[Finding], defect: str | None) -> dict[str, Any]:
+    told = [
+        {
+            "at": duration(finding.at_s),
+            "kind": finding.kind,
+            "message": finding.message,
+            "stood": finding.stood,
+        }
+        for finding in those
+    ]
+    recordings = [*dict.fromkeys(finding.recordings for finding in those if finding.recordings)]
+    return {"told": told, "commands": commands(those[0], defect), "recordings": recordings}
 
 
 def _picture(chart: Chart, whole: Account) -> dict[str, Any]:

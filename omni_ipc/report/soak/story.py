@@ -50,6 +50,11 @@ def validation(of: Validation) -> str:
     return f"{counted(recordings, 'recording')}, {steps} of {of.spec}: {answers}."
 
 
+def is_silent(fault: Survived) -> bool:
+    """Tell whether no result came after a fault, though there was time for one."""
+    return fault.recovered_s is None and not fault.cut_off
+
+
 def rate(account: Account) -> str:
     """Say how many requests ended in a second."""
     ended = sum(account.outcomes.values())
@@ -76,7 +81,9 @@ def _requests(account: Account) -> str:
     ended = sum(account.outcomes.values())
     told = f": {outcomes(account)}" if ended else ""
     if not account.requests and not ended:
-        return "No request went in, so nothing was shown. Soak for longer: --minutes."
+        return (
+            f"No request went in, so nothing was shown.{'' if account.interrupted else ' Soak for longer: --minutes.'}"
+        )
     if ended == account.requests:
         return f"{counted(ended, 'request')} went in, and as many outcomes came out, one each{told}."
     return f"{counted(account.requests, 'request')} went in, but {counted(ended, 'outcome')} came out{told}."
@@ -84,9 +91,9 @@ def _requests(account: Account) -> str:
 
 def _faults(faults: Sequence[Survived]) -> str:
     recoveries = [fault.recovered_s for fault in faults if fault.recovered_s is not None]
-    told = f"{counted(len(faults), 'fault')}: {in_counts(fault.fault for fault in faults)}"
-    if not recoveries:
-        return f"{told}; no result came after any of them."
-    slowest = f"the next result came after {duration(max(recoveries))} at most"
-    silent = len(faults) - len(recoveries)
-    return f"{told}; {slowest}{f'; after {silent:,} of them none came' if silent else ''}."
+    silent, cut_off = sum(map(is_silent, faults)), sum(fault.cut_off for fault in faults)
+    told = [f"{counted(len(faults), 'fault')}: {in_counts(fault.fault for fault in faults)}"]
+    told += [f"the next result came after {duration(max(recoveries))} at most"] if recoveries else []
+    told += [f"no result came after {'any' if silent == len(faults) else f'{silent:,}'} of them"] if silent else []
+    told += [f"the soak ended before one could come after {cut_off:,} of them"] if cut_off else []
+    return f"{'; '.join(told)}."

@@ -96,6 +96,25 @@ def test_a_page_of_shards_has_each_of_them() -> None:
     assert "shard 1: worker 0" in text
 
 
+def test_findings_that_one_trace_shows_stand_together_with_its_commands_once() -> None:
+    """In the order of the first of each; those without a trace have nothing in common."""
+    traces = ("one", None, "two", "one", None)
+    findings = [
+        msgspec.structs.replace(LOST, message=f"Number {number}.", trace=trace, recordings="rounds")
+        for number, trace in enumerate(traces)
+    ]
+    _, *articles = page(account(findings=tuple(findings))).split('<article class="finding">')
+    assert [re.findall(r"Number \d", article) for article in articles] == [
+        ["Number 0", "Number 3"],
+        ["Number 1"],
+        ["Number 2"],
+        ["Number 4"],
+    ]
+    assert [article.count("omni-ipc replay") for article in articles] == [1, 0, 1, 0]
+    assert [article.count("recorded in") for article in articles] == [1] * 4
+    assert ["one trace shows all 2" in article for article in articles] == [True, False, False, False]
+
+
 def test_a_finding_is_told_with_the_command_that_shows_it() -> None:
     """A trace is replayed, and looked at; recordings are named, and where processes stood."""
     finding = msgspec.structs.replace(

@@ -7,12 +7,13 @@ import pytest
 
 from omni_ipc.accounts import Account, Survived
 from omni_ipc.records import Verdict
-from omni_ipc.report.soak.faults import MOST_LISTED, by_kind, listed
+from omni_ipc.report.soak.faults import MOST_LISTED, by_kind, listed, told
 from omni_ipc.report.soak.story import rate, sentences
 from tests.support.accounts import LOST, PLAIN, account
 
 FAULT = PLAIN.faults[0]
 SILENT = msgspec.structs.replace(FAULT, fault="stop", recovered_s=None)
+CUT_OFF = msgspec.structs.replace(SILENT, cut_off=True)
 
 
 def story(given: Account) -> list[str]:
@@ -63,6 +64,7 @@ def test_a_request_without_an_outcome_is_seen() -> None:
     """In and out are never said to be equal if they are not."""
     assert story(account(requests=101))[0].startswith("101 requests went in, but 100 outcomes came out: 90 result")
     assert story(account(requests=0, outcomes={}))[0].startswith("No request went in, so nothing was shown. Soak for")
+    assert story(account(requests=0, outcomes={}, interrupted="Gone"))[1] == "No request went in, so nothing was shown."
     assert account(requests=101).verdict is account(requests=99).verdict is Verdict.INCONCLUSIVE
 
 
@@ -81,32 +83,42 @@ def test_outcomes_that_never_came_are_not_told() -> None:
 @pytest.mark.parametrize(
     ("faults", "end"),
     [
-        ((FAULT, SILENT), "the next result came after 1.5 s at most; after 1 of them none came."),
+        ((FAULT, SILENT), "the next result came after 1.5 s at most; no result came after 1 of them."),
         ((SILENT,), "no result came after any of them."),
+        ((CUT_OFF, FAULT), "came after 1.5 s at most; the soak ended before one could come after 1 of them."),
+        ((CUT_OFF,), "1 fault: 1 stop; the soak ended before one could come after 1 of them."),
+        ((SILENT, CUT_OFF), "no result came after 1 of them; the soak ended before one could come after 1 of them."),
     ],
 )
 def test_a_fault_that_nothing_came_after_is_not_passed_over(faults: tuple[Survived, ...], end: str) -> None:
-    """The slowest recovery is not the slowest if one never ended."""
+    """The slowest recovery is not the slowest if one never ended; of what the end cut off nobody knows."""
     assert any(sentence.endswith(end) for sentence in story(account(faults=faults)))
 
 
 def test_faults_are_summed_up_by_kind() -> None:
     """The most frequent first; who was told what, the most frequent first."""
-    told = msgspec.structs.replace(
+    odd = msgspec.structs.replace(
         FAULT, told=("PeerDied: worker 7 died.", *(f"odd {number}" for number in range(9))), recovered_s=0.5
     )
-    kill, stop = by_kind((FAULT, SILENT, told))
+    kill, stop = by_kind((FAULT, SILENT, CUT_OFF, odd))
     assert (kill.fault, kill.letter, kill.many, kill.silent) == ("kill", "K", 2, 0)
     assert (kill.half, kill.slowest) == ("500 ms", "1.5 s")
     assert kill.told == "3 PeerDied, 1 odd 0, 1 odd 1, 1 odd 2, 6 others"
-    assert (stop.half, stop.slowest, stop.silent) == ("", "", 1)
+    assert (stop.half, stop.slowest, stop.many, stop.silent) == ("", "", 2, 1)
 
 
 def test_the_last_faults_are_listed() -> None:
     """As many as somebody may read."""
-    rows = list(listed([*(FAULT,) * MOST_LISTED, SILENT]))
+    rows = list(listed([*(FAULT,) * MOST_LISTED, CUT_OFF, SILENT]))
     assert len(rows) == MOST_LISTED
+    assert rows[-2] == ("20 s", "stop", "worker 0", "not before the end", "2 PeerDied")
     assert rows[-1] == ("20 s", "stop", "worker 0", "never", "2 PeerDied")
+
+
+@pytest.mark.parametrize(("fault", "end"), [(FAULT, "after 1.5 s"), (SILENT, "never"), (CUT_OFF, "not before the end")])
+def test_a_fault_is_told_in_one_line(fault: Survived, end: str) -> None:
+    """Where the pointer is, and while it runs."""
+    assert told(fault) == f"20 s: {fault.fault} worker 0, next result {end}"
 
 
 def test_a_rate_needs_time() -> None:
