@@ -75,10 +75,10 @@ class Stand:
         Raises:
             Diverged: it is in another one.
         """
-        self._settle()
+        offers = self._settle()
         if not self._reference.agrees(state, found := self._project()):
             raise self._diverged(Kind.WRONG, "The code begins in another state.", self._differences(state, found))
-        self._meet(state)
+        self._meet(state, offers)
 
     def chosen(self, place: int) -> int:
         """Give the step that the code can take instead of this one, if the choice among several is the code's."""
@@ -110,7 +110,7 @@ class Stand:
             self._where = next((offer.where for offer in self._run.offers() if offer.task == move.task), None)
         self.walked.append(edge)
         self._perform(move.task)
-        self._settle()
+        offers = self._settle()
         found = self._project()
         alike = self._reference.alike(place)
         arrived = next((at for at in alike if self._reference.agrees(graph.edges[at].target, found)), None)
@@ -121,7 +121,7 @@ class Stand:
             raise self._diverged(Kind.CHANGED if changed else Kind.WRONG, why, differences)
         self.walked[-1] = graph.edges[arrived]
         self._label = self._where = None
-        self._meet(graph.edges[arrived].target)
+        self._meet(graph.edges[arrived].target, offers)
         return arrived
 
     def end(self, state: int) -> None:
@@ -133,11 +133,12 @@ class Stand:
         if self._reference.is_over(state) and (failure := self._run.finish()) is not None:
             raise self._diverged(Kind.STUCK, f"In the model all is done here; left alone, the code fails: {failure}.")
 
-    def _settle(self) -> None:
-        """Take internal steps until there are none."""
+    def _settle(self) -> Sequence[Offer]:
+        """Take internal steps until there are none; give what can be done then."""
         visible = self._reference.moves.is_visible
         for _ in range(_MOST_INTERNAL):
-            internal = [offer for offer in self._run.enabled() if not visible(offer.task, offer.action)]
+            offers = self._run.enabled()
+            internal = [offer for offer in offers if not visible(offer.task, offer.action)]
             if not internal:
                 break
             self._perform((self._choose(internal) if len(internal) > 1 else internal[0]).task)
@@ -149,24 +150,25 @@ class Stand:
             )
         if self._run.failure is not None:
             raise self._diverged(Kind.STUCK, f"The code failed: {self._run.failure}.")
+        return offers
 
     def _perform(self, task: str) -> None:
         self._run.take(task)
         self.steps += 1
 
-    def _meet(self, state: int) -> None:
+    def _meet(self, state: int, offers: Sequence[Offer]) -> None:
         """Hold the steps that the code can take against those of the model."""
         wanted = self._reference.labels[state]
         for _ in range(_MOST_DEADLINES):
-            if not wanted or self._run.enabled() or not self._run.pass_time():
+            if not wanted or offers or not self._run.pass_time():
                 break
-            self._settle()
+            offers = self._settle()
             if not self._reference.agrees(state, found := self._project()):
                 raise self._diverged(
                     Kind.WRONG, "Time passed, and the state is another.", self._differences(state, found)
                 )
         offered: set[Label] = set()
-        for offer in self._run.enabled():
+        for offer in offers:
             fitting = self._reference.moves.fitting(offer, wanted)
             if not fitting:
                 raise self._unexpected(offer, state)
