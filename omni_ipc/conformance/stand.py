@@ -76,7 +76,7 @@ class Stand:
             Diverged: it is in another one.
         """
         offers = self._settle()
-        if not self._reference.agrees(state, found := self._project()):
+        if not self._agrees(state, found := self._project()):
             raise self._diverged(Kind.WRONG, "The code begins in another state.", self._differences(state, found))
         self._meet(state, offers)
 
@@ -113,7 +113,7 @@ class Stand:
         offers = self._settle()
         found = self._project()
         alike = self._reference.alike(place)
-        arrived = next((at for at in alike if self._reference.agrees(graph.edges[at].target, found)), None)
+        arrived = next((at for at in alike if self._agrees(graph.edges[at].target, found)), None)
         if arrived is None:
             changed = edge.source == edge.target and len(alike) == 1
             differences = self._differences(edge.target, found)
@@ -163,7 +163,7 @@ class Stand:
             if not wanted or offers or not self._run.pass_time():
                 break
             offers = self._settle()
-            if not self._reference.agrees(state, found := self._project()):
+            if not self._agrees(state, found := self._project()):
                 raise self._diverged(
                     Kind.WRONG, "Time passed, and the state is another.", self._differences(state, found)
                 )
@@ -198,12 +198,11 @@ class Stand:
         waits = "" if offer.enabled else f" and waits for {offer.blocked_on}"
         return self._diverged(Kind.MISSING, f"The task '{offer.task}' is at {offer.action}({fields}) instead{waits}.")
 
-    def _project(self) -> tuple[Value, ...]:
+    def _project(self) -> list[object]:
         """Give the values that the code shows, in the order of the model's variables.
 
         Raises:
-            UsageError: it raises; or a variable is shown that the model does not have, or is not, and is no ghost, or
-                has a value that is none of TLA+'s.
+            UsageError: it raises; or a variable is shown that the model does not have, or is not, and is no ghost.
         """
         try:
             found = dict(self._run.state())
@@ -212,22 +211,34 @@ class Stand:
                 f"The projection raised {type(error).__name__}: {error}, after {self._way()}. "
                 "Correct the world's project()."
             ) from error
-        graph, ghosts = self._reference.graph, self._reference.ghosts
-        names = [graph.variables[place] for place in self._reference.shown]
-        if found.keys() != set(names):
+        ghosts, names = self._reference.ghosts, self._reference.names
+        if len(found) != len(names) or any(name not in found for name in names):
             unknown = ", ".join(sorted(found.keys() - set(names))) or "nothing"
             lost = ", ".join(sorted(set(names) - found.keys())) or "none"
             raise UsageError(
                 f"The projection shows {unknown} beyond the model, and lacks {lost}. Let project() give "
                 f"each variable that is not marked (* ghost *); so are {', '.join(sorted(ghosts)) or 'none'}."
             )
-        return tuple([_value(name, found[name]) for name in names])
+        return [found[name] for name in names]
 
-    def _differences(self, state: int, found: Sequence[Value]) -> tuple[Difference, ...]:
+    def _agrees(self, state: int, found: Sequence[object]) -> bool:
+        """Tell whether what the code shows is a state.
+
+        Raises:
+            UsageError: it shows what is none of TLA+'s values; tells the variable.
+        """
+        try:
+            return self._reference.agrees(state, found)
+        except UsageError:
+            for name, value in zip(self._reference.names, found, strict=True):
+                _value(name, value)
+            raise
+
+    def _differences(self, state: int, found: Sequence[object]) -> tuple[Difference, ...]:
         graph = self._reference.graph
         return tuple(
             Difference(graph.variables[place], show(graph.states[state][place]), show(value))
-            for place, value in zip(self._reference.shown, found, strict=True)
+            for place, value in zip(self._reference.shown, map(_value, self._reference.names, found), strict=True)
             if graph.states[state][place] != value
         )
 
