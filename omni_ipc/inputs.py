@@ -8,7 +8,8 @@ import stat
 from pathlib import Path
 
 MOST_BYTES = 256 << 20
-"""More than any trace or account has: a step takes some hundred bytes, and a soak keeps a bounded number of samples."""
+"""More than any trace or account has: a step takes some hundred bytes, and a soak keeps a bounded number of samples. Of
+a recording, a million steps or so of one process, of which a model looks at some thousands."""
 
 
 def read_file(path: Path) -> bytes:

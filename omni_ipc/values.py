@@ -51,6 +51,8 @@ class FrozenMap(Mapping["Value", "Value"]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, FrozenMap):  # the general way looks at each item in Python
             return self._items == other._items
+        if type(other) is dict:
+            return self._items == other
         return super().__eq__(other)
 
     def __hash__(self) -> int:

@@ -9,9 +9,15 @@ from pathlib import Path
 import pytest
 
 from omni_ipc import shards
+from omni_ipc.conformance import recording
 from omni_ipc.errors import UsageError
 from omni_ipc.inputs import MOST_BYTES
 from omni_ipc.records import Trace
+
+
+def read_recording(path: Path) -> object:
+    """Read one file as a recording."""
+    return recording.load([path])
 
 
 def fifo(folder: Path) -> Path:
@@ -32,7 +38,7 @@ def giant(folder: Path) -> Path:
     return folder / "giant"
 
 
-@pytest.mark.parametrize("read", [Trace.load, shards.read], ids=["trace", "account"])
+@pytest.mark.parametrize("read", [Trace.load, shards.read, read_recording], ids=["trace", "account", "recording"])
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
@@ -46,7 +52,7 @@ def test_what_has_no_end_is_refused_at_once(
 ) -> None:
     """A FIFO, a device, a giant: a sentence with the file's name, and not what the machine's memory comes to."""
     path = made(tmp_path)
-    with pytest.raises(UsageError, match=f"Cannot read the (trace|account) '{path}': {reason}"):
+    with pytest.raises(UsageError, match=f"Cannot read the (trace|account|recording) '{path}': {reason}"):
         read(path)
     assert MOST_BYTES == 256 << 20
 

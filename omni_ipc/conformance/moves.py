@@ -56,6 +56,7 @@ class Moves:
     def __init__(self, labels: Iterable[Label], *, tasks: Mapping[str, str], agents: Mapping[str, str]) -> None:
         self.of: dict[Label, Move] = {label: _move(label, tasks, agents) for label in labels}
         self._regions = {move.action for move in self.of.values() if move.action is not None}
+        self._fitting: dict[object, list[Label]] = {}  # by operation: all that it is a step of
         self._agents = {move.task for move in self.of.values() if move.action is None}
 
     def is_visible(self, task: str, action: str) -> bool:
@@ -64,7 +65,11 @@ class Moves:
 
     def fitting(self, operation: Operation, labels: Collection[Label]) -> list[Label]:
         """Give those of ``labels`` that an operation is a step of."""
-        return [label for label in labels if self.of[label].fits(operation)]
+        key = (operation.task, operation.action, *operation.fields.items())
+        known = self._fitting.get(key)
+        if known is None:  # the same few operations are met again in thousands of states
+            known = self._fitting[key] = [label for label, move in self.of.items() if move.fits(operation)]
+        return [label for label in known if label in labels]
 
 
 def _move(label: Label, tasks: Mapping[str, str], agents: Mapping[str, str]) -> Move:

@@ -1,9 +1,9 @@
-"""Where to go next in a state graph, so that few long runs take every step of it.
+"""Where to go next in a state graph, so that few steps in all take every step of it.
 
-Each run begins in an initial state, so it should take as many steps that nobody has taken as it can. What lies ahead is
-known by strongly connected component: how many steps out of it are still to be taken, and how many lead to components
-that have some. A component with neither is done, and nobody goes there again. Among the ways that are left the one
-counts most on which most steps are left; that is counted anew now and then, for it takes longer than a run.
+Each run begins in an initial state, so that steps are taken anew to come to others: how often each must be is known
+before, see `flow`, and no run takes one more often, but in a circle. Among the steps that are left to it a run takes
+the one behind which most lie that nobody has taken, for there may be no time for all; that is counted anew now and
+then, for it takes longer than a run. Circles come before what leads out of them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import random
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 
+from omni_ipc.conformance.flow import spread
 from omni_ipc.conformance.graph import Graph
 
 _COUNTED_A_RUN = 1_000  # edges that are counted for each run, on average
@@ -31,95 +32,74 @@ class Plan:
     def __init__(self, graph: Graph, skipped: Collection[int], lot: random.Random) -> None:
         self._graph = graph
         self._lot = lot
-        self.left = set(range(len(graph.edges))) - set(skipped)
-        self._leaving = [[place for place in leaving if place in self.left] for leaving in graph.leaving]
-        self._component = _components(graph, self._leaving)
-        self._into: list[list[int]] = [[] for _ in graph.states]  # components from which a step leads into this one
-        self._ahead = [0] * len(graph.states)  # by component: steps to take, and ways to others that have some
-        for place in self.left:
-            edge = graph.edges[place]
-            source, target = self._component[edge.source], self._component[edge.target]
-            self._ahead[source] += 1
-            if source != target:
-                self._ahead[source] += 1
-                self._into[target].append(source)
-        for component in set(self._component):
-            if self._ahead[component] == 0:
-                self._close(component)
+        may = set(range(len(graph.edges))) - set(skipped)
+        self._leaving = [[place for place in leaving if place in may] for leaving in graph.leaving]
         self._from_the_end = _finished_first(graph, self._leaving)
+        self.left = {place for state in self._from_the_end for place in self._leaving[state]}
+        self._component = _components(graph, self._leaving)
+        self._flow = spread(graph, self._leaving, self.left, lot)  # how often each step is taken from now on
         self._most = [0] * len(graph.states)  # of each state, how many steps may be left on a way from it
         self._counted = 0
 
     def first(self) -> int | None:
         """Give an initial state that has something ahead, for a run; None if all is done."""
+        if (start := self._start()) is None and self.left:
+            self._flow = spread(self._graph, self._leaving, self.left, self._lot)  # the code chose other steps
+            start = self._start()
         if self._counted <= 0:
             self._count()
             self._counted = len(self._graph.edges)
         self._counted -= _COUNTED_A_RUN
-        return next((state for state in self._graph.initial if self._ahead[self._component[state]]), None)
+        return start
 
     def next(self, state: int) -> int | None:
-        """Give the step to take in a state: one that is left, or the first on the way to one; None if none is ahead."""
-        own = self._component[state]
-        if not self._ahead[own]:
-            return None
-        edges, component, best, most = self._graph.edges, self._component, None, -1.0
+        """Give the step to take in a state; None if nothing is ahead that another run cannot take as well."""
+        edges, component, own, best, most = self._graph.edges, self._component, self._component[state], None, -1.0
         for place in self._leaving[state]:
-            target, is_left = edges[place].target, place in self.left
-            if is_left or (component[target] != own and self._ahead[component[target]]):
-                promise = is_left + self._most[target] + self._lot.random()
+            if self._flow[place]:
+                target = edges[place].target
+                promise = (place in self.left) + self._most[target] + self._lot.random()
+                if component[target] == own:
+                    promise += len(edges)
                 if promise > most:
                     best, most = place, promise
-        return self._way(state) if best is None else best
+        return self._around(state) if best is None else best
 
     def take(self, place: int) -> None:
         """Note that a step was taken, or is given up."""
-        if place in self.left:
-            self.left.remove(place)
-            self._lower(self._component[self._graph.edges[place].source])
+        self.left.discard(place)
+        self._flow[place] = max(0, self._flow[place] - 1)
 
-    def _way(self, state: int) -> int | None:
-        """The first step of a shortest way, within the component, to a step that is left or leads to more."""
-        own = self._component[state]
+    def _around(self, state: int) -> int | None:
+        """The first step of a shortest way around a circle to a step that is left: to begin anew takes longer."""
+        edges, component = self._graph.edges, self._component
         seen, border = {state}, deque([(state, -1)])
         while border:
             at, first = border.popleft()
-            for place in self._lot.sample(self._leaving[at], len(self._leaving[at])):
-                target = self._graph.edges[place].target
-                begun = place if first < 0 else first
-                if place in self.left or (self._component[target] != own and self._ahead[self._component[target]]):
+            for place in self._leaving[at]:
+                target, begun = edges[place].target, place if first < 0 else first
+                if place in self.left:
                     return begun
-                if target not in seen and self._component[target] == own:
+                if target not in seen and component[target] == component[state]:
                     seen.add(target)
                     border.append((target, begun))
         return None
 
+    def _start(self) -> int | None:
+        starts = (state for state in self._graph.initial if any(self._flow[place] for place in self._leaving[state]))
+        return next(starts, None) if self.left else None
+
     def _count(self) -> None:
         """Count the most steps that are left on a way from each state; in circles only about that many."""
-        edges, most, left = self._graph.edges, self._most, self.left
+        edges, most, left, flow = self._graph.edges, self._most, self.left, self._flow
         for state in self._from_the_end:
             best = 0
             for place in self._leaving[state]:
-                target = edges[place].target
-                if target != state:
-                    best = max(best, most[target] + (place in left))
+                if flow[place] and (target := edges[place].target) != state:
+                    found = most[target] + (place in left)
+                    if found > best:  # twice as fast as max()
+                        best = found
             most[state] = best
-
-    def _lower(self, component: int) -> None:
-        self._ahead[component] -= 1
-        if self._ahead[component] == 0:
-            self._close(component)
-
-    def _close(self, component: int) -> None:
-        """Nothing is ahead there any more: so many ways less for those who lead there."""
-        closed = [component]
-        while closed:
-            done = closed.pop()
-            into, self._into[done] = self._into[done], []
-            for source in into:
-                self._ahead[source] -= 1
-                if self._ahead[source] == 0:
-                    closed.append(source)
 
 
 def _finished_first(graph: Graph, leaving: Sequence[Sequence[int]]) -> list[int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.inputs import read_file
 from omni_ipc.recordings import (
     RECORDING_VERSION,
     SUFFIX,
@@ -117,7 +118,7 @@ def _files(path: Path) -> Iterable[Path]:
 
 def _read(path: Path) -> Log:
     try:
-        rows = path.read_bytes().split(b"\n")
+        rows = read_file(path).split(b"\n")
     except OSError as error:
         raise UsageError(f"Cannot read the recording '{path}': {error.strerror}. Correct its path.") from None
     torn = bool(rows.pop())  # what stands behind the last line's end: a process that was killed while it wrote

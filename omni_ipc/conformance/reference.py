@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from omni_ipc.conformance.graph import Graph, Label
 from omni_ipc.conformance.moves import Moves
-from omni_ipc.values import Value
+from omni_ipc.values import normal
 
 
 class Reference:
@@ -40,6 +40,7 @@ class Reference:
         )
         self.labels = tuple(frozenset(graph.edges[place].label for place in steps) for steps in self.steps)
         self.shown = tuple(place for place, name in enumerate(graph.variables) if name not in ghosts)
+        self.names = tuple(graph.variables[place] for place in self.shown)
 
     def alike(self, place: int) -> list[int]:
         """Give the steps from one state with one label: all of them but for nondeterminism are one."""
@@ -54,7 +55,14 @@ class Reference:
         """Tell whether the code has chosen another step instead."""
         return label.action in self.choices and any(other.action == label.action for other in offered)
 
-    def agrees(self, state: int, found: Sequence[Value]) -> bool:
-        """Tell whether what the code shows is a state, ghosts left out."""
+    def agrees(self, state: int, found: Sequence[object]) -> bool:
+        """Tell whether what the code shows is a state, ghosts left out.
+
+        Raises:
+            UsageError: a value is none of TLA+'s.
+        """
         values = self.graph.states[state]
-        return all(values[place] == value for place, value in zip(self.shown, found, strict=True))
+        return all(
+            values[place] == value or values[place] == normal(value)  # few values have to be made normal to be equal
+            for place, value in zip(self.shown, found, strict=True)
+        )

@@ -75,10 +75,10 @@ class Stand:
         Raises:
             Diverged: it is in another one.
         """
-        self._settle()
-        if not self._reference.agrees(state, found := self._project()):
+        offers = self._settle()
+        if not self._agrees(state, found := self._project()):
             raise self._diverged(Kind.WRONG, "The code begins in another state.", self._differences(state, found))
-        self._meet(state)
+        self._meet(state, offers)
 
     def chosen(self, place: int) -> int:
         """Give the step that the code can take instead of this one, if the choice among several is the code's."""
@@ -110,10 +110,10 @@ class Stand:
             self._where = next((offer.where for offer in self._run.offers() if offer.task == move.task), None)
         self.walked.append(edge)
         self._perform(move.task)
-        self._settle()
+        offers = self._settle()
         found = self._project()
         alike = self._reference.alike(place)
-        arrived = next((at for at in alike if self._reference.agrees(graph.edges[at].target, found)), None)
+        arrived = next((at for at in alike if self._agrees(graph.edges[at].target, found)), None)
         if arrived is None:
             changed = edge.source == edge.target and len(alike) == 1
             differences = self._differences(edge.target, found)
@@ -121,7 +121,7 @@ class Stand:
             raise self._diverged(Kind.CHANGED if changed else Kind.WRONG, why, differences)
         self.walked[-1] = graph.edges[arrived]
         self._label = self._where = None
-        self._meet(graph.edges[arrived].target)
+        self._meet(graph.edges[arrived].target, offers)
         return arrived
 
     def end(self, state: int) -> None:
@@ -133,11 +133,12 @@ class Stand:
         if self._reference.is_over(state) and (failure := self._run.finish()) is not None:
             raise self._diverged(Kind.STUCK, f"In the model all is done here; left alone, the code fails: {failure}.")
 
-    def _settle(self) -> None:
-        """Take internal steps until there are none."""
+    def _settle(self) -> Sequence[Offer]:
+        """Take internal steps until there are none; give what can be done then."""
         visible = self._reference.moves.is_visible
         for _ in range(_MOST_INTERNAL):
-            internal = [offer for offer in self._run.enabled() if not visible(offer.task, offer.action)]
+            offers = self._run.enabled()
+            internal = [offer for offer in offers if not visible(offer.task, offer.action)]
             if not internal:
                 break
             self._perform((self._choose(internal) if len(internal) > 1 else internal[0]).task)
@@ -149,24 +150,25 @@ class Stand:
             )
         if self._run.failure is not None:
             raise self._diverged(Kind.STUCK, f"The code failed: {self._run.failure}.")
+        return offers
 
     def _perform(self, task: str) -> None:
         self._run.take(task)
         self.steps += 1
 
-    def _meet(self, state: int) -> None:
+    def _meet(self, state: int, offers: Sequence[Offer]) -> None:
         """Hold the steps that the code can take against those of the model."""
         wanted = self._reference.labels[state]
         for _ in range(_MOST_DEADLINES):
-            if not wanted or self._run.enabled() or not self._run.pass_time():
+            if not wanted or offers or not self._run.pass_time():
                 break
-            self._settle()
-            if not self._reference.agrees(state, found := self._project()):
+            offers = self._settle()
+            if not self._agrees(state, found := self._project()):
                 raise self._diverged(
                     Kind.WRONG, "Time passed, and the state is another.", self._differences(state, found)
                 )
         offered: set[Label] = set()
-        for offer in self._run.enabled():
+        for offer in offers:
             fitting = self._reference.moves.fitting(offer, wanted)
             if not fitting:
                 raise self._unexpected(offer, state)
@@ -196,12 +198,11 @@ class Stand:
         waits = "" if offer.enabled else f" and waits for {offer.blocked_on}"
         return self._diverged(Kind.MISSING, f"The task '{offer.task}' is at {offer.action}({fields}) instead{waits}.")
 
-    def _project(self) -> tuple[Value, ...]:
+    def _project(self) -> list[object]:
         """Give the values that the code shows, in the order of the model's variables.
 
         Raises:
-            UsageError: it raises; or a variable is shown that the model does not have, or is not, and is no ghost, or
-                has a value that is none of TLA+'s.
+            UsageError: it raises; or a variable is shown that the model does not have, or is not, and is no ghost.
         """
         try:
             found = dict(self._run.state())
@@ -210,22 +211,34 @@ class Stand:
                 f"The projection raised {type(error).__name__}: {error}, after {self._way()}. "
                 "Correct the world's project()."
             ) from error
-        graph, ghosts = self._reference.graph, self._reference.ghosts
-        names = [graph.variables[place] for place in self._reference.shown]
-        if found.keys() != set(names):
+        ghosts, names = self._reference.ghosts, self._reference.names
+        if len(found) != len(names) or any(name not in found for name in names):
             unknown = ", ".join(sorted(found.keys() - set(names))) or "nothing"
             lost = ", ".join(sorted(set(names) - found.keys())) or "none"
             raise UsageError(
                 f"The projection shows {unknown} beyond the model, and lacks {lost}. Let project() give "
                 f"each variable that is not marked (* ghost *); so are {', '.join(sorted(ghosts)) or 'none'}."
             )
-        return tuple([_value(name, found[name]) for name in names])
+        return [found[name] for name in names]
 
-    def _differences(self, state: int, found: Sequence[Value]) -> tuple[Difference, ...]:
+    def _agrees(self, state: int, found: Sequence[object]) -> bool:
+        """Tell whether what the code shows is a state.
+
+        Raises:
+            UsageError: it shows what is none of TLA+'s values; tells the variable.
+        """
+        try:
+            return self._reference.agrees(state, found)
+        except UsageError:
+            for name, value in zip(self._reference.names, found, strict=True):
+                _value(name, value)
+            raise
+
+    def _differences(self, state: int, found: Sequence[object]) -> tuple[Difference, ...]:
         graph = self._reference.graph
         return tuple(
             Difference(graph.variables[place], show(graph.states[state][place]), show(value))
-            for place, value in zip(self._reference.shown, found, strict=True)
+            for place, value in zip(self._reference.shown, map(_value, self._reference.names, found), strict=True)
             if graph.states[state][place] != value
         )
 

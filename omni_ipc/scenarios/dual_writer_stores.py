@@ -3,7 +3,9 @@
     worker.main ───► ring ───► its reader          each store to a ring is a step,
     worker.output ─► ring ───► its reader          and so is its arrival in memory
 
-The world has the ends that a worker sends by, without its work. Nobody waits: a reader that finds nothing looks anew.
+The world has the ends that a worker sends by, without its work. A reader that finds nothing looks anew when time has
+passed: in a walk at once, as the model's does; and elsewhere not before the others have come as far as they can, for
+until then it might look for ever, and find what it would have found by looking later for the first time.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from omni_ipc.records import Field
 from omni_ipc.scenarios.links import QueueLink
 from omni_ipc.scenarios.parts import Parts
 from omni_ipc.scenarios.pipelines import ArrayPipeline
-from omni_ipc.scenarios.stepped_ring import Record, SteppedRing, message_of, name_of, place_at
+from omni_ipc.scenarios.stepped_ring import SteppedRing, message_of, name_of, place_at
 from omni_ipc.scenarios.world import DELIVERED, END, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.links import Sender
@@ -35,6 +37,9 @@ STEPS = frozenset(
     }
 )
 
+_ANEW_S = 1.0
+"""Virtual seconds until a reader looks again."""
+
 _STANDS = {
     "Writer.Claim": "claim",
     "Writer.Fill": "fill",
@@ -51,12 +56,12 @@ class DualWriterStoresWorld:
             raise UsageError("Writers and readers of this scenario are tasks. Replay it there: --on controlled.")
         self._rt = rt
         self._sending = dict.fromkeys(WRITERS, 0)  # the number of the message that is being sent, or was sent last
-        self._claims = {writer: {"place": 0, "sequence": 0} for writer in WRITERS}
+        self._claims: dict[str, Mapping[str, Field]] = {writer: {"place": 0, "sequence": 0} for writer in WRITERS}
         self._through: list[str] = []  # the writers all of whose sends have returned
         self._taken: dict[str, tuple[tuple[str, int], ...]] = dict.fromkeys(WRITERS, ())
         self._how_far = dict.fromkeys(WRITERS, "there")
         with rt.region("Rings.Lay"):
-            self._rings = {name: SteppedRing(rt, name, filled=self._claimed) for name in WRITERS}
+            self._rings = {name: SteppedRing(rt, name, self) for name in WRITERS}
             self._senders = self._lend(parts)
             self._readers = {name: parts.reader(ring.lane) for name, ring in self._rings.items()}
             for ring in self._rings.values():
@@ -87,7 +92,7 @@ class DualWriterStoresWorld:
         at = {writer: _STANDS.get((pending(writer) or ("",))[0]) for writer in WRITERS}
         return {
             "at": {writer: stand or "claim" for writer, stand in at.items()},
-            "claim": self._claims,
+            "claim": {writer: self._claim(writer, pending(writer)) for writer in WRITERS},
             "sent": {writer: number - (at[writer] is not None) for writer, number in self._sending.items()},
             "cells": {name: ring.records(PLACES) for name, ring in self._rings.items()},
             "count": {name: ring.count for name, ring in self._rings.items()},
@@ -97,6 +102,14 @@ class DualWriterStoresWorld:
             "taken": self._taken,
             "reader": self._how_far,
         }
+
+    def accessed(self, action: str, fields: Mapping[str, Field]) -> None:
+        """Hear of a store to a ring."""
+        if action == "Writer.Fill":
+            self._claims[str(fields["writer"])] = _claim_of(fields)
+
+    def timed_out(self) -> None:
+        """Hear nothing: no sleep is a step here."""
 
     def cell(self, place: Mapping[str, Field]) -> str | None:
         """Name what a store changes, if it is one of a writer to a ring."""
@@ -119,8 +132,12 @@ class DualWriterStoresWorld:
         )
         return dict(zip(WRITERS, (worker._replies, worker._announcer._lane), strict=True))
 
-    def _claimed(self, place: int, record: Record) -> None:
-        self._claims[record.writer] = {"place": place, "sequence": record.sequence}
+    def _claim(self, writer: str, step: tuple[str, Mapping[str, Field]] | None) -> Mapping[str, Field]:
+        """Tell the place and number of the record that a writer is about to store, or stored last."""
+        match step:
+            case ("Writer.Fill", fields):
+                return _claim_of(fields)
+        return self._claims[writer]
 
     def _write(self, writer: str) -> None:
         for number in range(1, MESSAGES[writer] + 1):
@@ -140,7 +157,13 @@ class DualWriterStoresWorld:
         except Timeout:
             if len(self._through) == len(WRITERS):
                 self._how_far[ring] = "done"
+            else:
+                self._rt.sleep(_ANEW_S)
         except LaneBroken:
             self._how_far[ring] = "broken"
         else:
             self._taken[ring] += (message_of(message.output),)
+
+
+def _claim_of(fields: Mapping[str, Field]) -> Mapping[str, Field]:
+    return {name: fields[name] for name in ("place", "sequence")}

@@ -14,17 +14,9 @@ from omni_ipc.errors import LaneBroken, PeerClosed, PeerDied, UsageError
 from omni_ipc.records import Field
 from omni_ipc.scenarios.lane_end import BROKEN, CLOSED, DEAD, TOLD, LaneEnd
 from omni_ipc.scenarios.lane_memory import RING_BYTES, LaneMemory, number_at, room_until
-from omni_ipc.scenarios.lane_observed import (
-    Access,
-    ObservedBell,
-    ObservedLane,
-    ObservedWords,
-    reader,
-    ringer,
-    sleeper,
-    writer,
-)
+from omni_ipc.scenarios.lane_observed import ObservedBell, ObservedLane, observed, reader, ringer, sleeper, writer
 from omni_ipc.scenarios.parts import Parts
+from omni_ipc.scenarios.stepped_words import Access
 from omni_ipc.scenarios.world import END, Launch, OutputsLost, PendingStep
 from omni_ipc.seam.api import Runtime
 from omni_ipc.transport.layout import READER_PARKED, WRITER_PARKED, Side
@@ -135,7 +127,7 @@ class LaneWorld:
         )
 
     def _doorbell(self, side: Side, names: Mapping[Access, str]) -> ObservedBell:
-        words = ObservedWords(self._rt, self._rt.words(self._memory.doorbell), names, self._ends[side])
+        words = observed(self._rt, self._rt.words(self._memory.doorbell), names, self._ends[side])
         return ObservedBell(self._rt, words, READER_PARKED, self._ends[side], self._parts.bell)
 
     def _write(self) -> None:

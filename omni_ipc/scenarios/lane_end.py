@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from omni_ipc.records import Field
 from omni_ipc.scenarios.lane_memory import RECORDS, LaneMemory, parts_of
 from omni_ipc.seam.api import Task
 from omni_ipc.transport.layout import Side
@@ -42,16 +45,16 @@ class LaneEnd:
         task = self.peer.task
         return task is not None and not task.is_alive() and self.peer.ending is None
 
-    def accessed(self, action: str, value: int = 0) -> None:
+    def accessed(self, action: str, fields: Mapping[str, Field]) -> None:
         """Hear of a step, and of what it has loaded or stored."""
         self.last = action
         if action == "Writer.Count":
-            self.counted = value
+            self.counted = int(fields["value"])
         if action == "Writer.Advance":
             self._look_at_ring()
         if action in ("Writer.Advance", "Reader.Count"):
             self._rings_soon = True
-        elif action == "Ringer.Wake" or (action == "Ringer.Look" and not value):
+        elif action == "Ringer.Wake" or (action == "Ringer.Look" and not fields["value"]):
             self._rings_soon = False
 
     def copied(self, record: bytearray) -> None:

@@ -1,8 +1,4 @@
-"""A lane of which each access is a step, named after the action of the model Lane that it is.
-
-The product knows its accesses by words and offsets. Here each that the model speaks of lies in a region of its own, so
-that others may come between any two of them.
-"""
+"""A lane of which each access is a step, named after the action of the model Lane that it is."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from omni_ipc.scenarios.lane_end import LaneEnd
 from omni_ipc.scenarios.lane_memory import half_of
+from omni_ipc.scenarios.stepped_words import Access, SteppedWords
 from omni_ipc.seam.api import Runtime, Words
 from omni_ipc.transport.bell import Bell
 from omni_ipc.transport.lane import Lane
@@ -22,9 +19,6 @@ from omni_ipc.transport.layout import (
     Side,
     Signature,
 )
-
-Access = tuple[str | int, ...]
-"""What is done, to which word, and with which value, if that matters: ("load", 48), ("store", 48, 1), ("write",)."""
 
 _NO_PROCESS = Signature(0, 0)
 
@@ -77,57 +71,13 @@ def ringer(flag: int) -> dict[Access, str]:
     return {("load", flag): "Ringer.Look", ("store", flag): "Ringer.Lower", ("wake", flag): "Ringer.Wake"}
 
 
-class ObservedWords:
-    """Words as one side uses them; it hears of each step, within it.
+def observed(rt: Runtime, words: Words, names: Mapping[Access, str], end: LaneEnd) -> SteppedWords:
+    """View words as one side uses them.
 
     Args:
         names: of the accesses that are steps.
     """
-
-    def __init__(self, rt: Runtime, words: Words, names: Mapping[Access, str], end: LaneEnd) -> None:
-        self._rt = rt
-        self._words = words
-        self._names = names
-        self._end = end
-
-    def load(self, index: int) -> int:
-        name = self._names.get(("load", index))
-        if name is None:
-            return self._words.load(index)
-        with self._rt.region(name):
-            found = self._words.load(index)
-            self._end.accessed(name, found)
-        return found
-
-    def store(self, index: int, value: int) -> None:
-        name = self._names.get(("store", index, value), self._names.get(("store", index), ""))
-        with self._rt.region(name, value=value):
-            self._words.store(index, value)
-            self._end.accessed(name, value)
-
-    def read(self, offset: int, nbytes: int) -> bytearray:
-        return self._words.read(offset, nbytes)
-
-    def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        with self._rt.region(self._names["write",], **half_of(offset, bytes(data))):
-            self._words.write(offset, data)
-
-    def fence(self) -> None:
-        self._words.fence()
-
-    def wait(self, index: int, value: int, timeout: float) -> bool:
-        self._words.fence()  # as each system call is one; within a region it would not wait for the stores
-        with self._rt.region(self._names["wait", index]):
-            in_time = self._words.wait(index, value, timeout)
-            if not in_time:
-                self._end.timed_out()
-        return in_time
-
-    def wake(self, index: int) -> None:
-        self._words.fence()
-        with self._rt.region(name := self._names["wake", index]):
-            self._words.wake(index)
-            self._end.accessed(name)
+    return SteppedWords(rt, words, names, end, of_bytes=half_of)
 
 
 class ObservedBell(Bell):
@@ -154,7 +104,7 @@ class ObservedBell(Bell):
         def look() -> bool:
             with self._rt.region("Sleeper.Look"):
                 found = ready()
-                self._end.accessed("Sleeper.Look")
+                self._end.accessed("Sleeper.Look", {})
                 return found
 
         self._bell.sleep_unless(look, timeout)
@@ -171,7 +121,7 @@ class ObservedLane(Lane):
         self, *, rt: Runtime, buffer: memoryview, names: Mapping[Access, str], end: LaneEnd, bell: type[Bell]
     ) -> None:
         super().__init__(rt=rt, buffer=buffer, name="lane")
-        self.words = ObservedWords(rt, self.words, names, end)
+        self.words = observed(rt, self.words, names, end)
         self.room_bell = ObservedBell(rt, self.words, WRITER_PARKED, end, bell)
         self._end = end
 

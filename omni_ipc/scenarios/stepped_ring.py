@@ -1,19 +1,18 @@
 """A ring of which each store of a writer is a step, named after the action of the model DualWriterStores that it is.
 
-The product knows its accesses by words and offsets. Here each that the model speaks of lies in a region of its own, so
-that others may come between any two of them. All records are of one length: a place of the model is a position here.
+All records are of one length: a place of the model is a position here.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from omni_ipc.records import Field
-from omni_ipc.seam.api import Runtime, Words
+from omni_ipc.scenarios.stepped_words import Access, Listener, SteppedWords
+from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.messages import OutputReady
 from omni_ipc.transport import wire
 from omni_ipc.transport.bell import create_doorbell
@@ -46,18 +45,14 @@ _WORDS = {RECORDS_WRITTEN * _WORD_BYTES: "count", WRITE_POSITION * _WORD_BYTES: 
 
 
 class SteppedRing:
-    """A lane with a doorbell of its own.
+    """A lane with a doorbell of its own."""
 
-    Args:
-        filled: called with place and record before it is stored there.
-    """
-
-    def __init__(self, rt: Runtime, name: str, *, filled: Callable[[int, Record], object]) -> None:
+    def __init__(self, rt: Runtime, name: str, listener: Listener) -> None:
         self._memory = memoryview(bytearray(lane_bytes(RING_BYTES)))
         self.doorbell = create_doorbell(rt=rt, buffer=memoryview(bytearray(DOORBELL_BYTES)))
         self.lane = Lane.create(rt=rt, buffer=self._memory, name=name)
         self._words: Any = self.lane.words
-        self.lane.words = _SteppedWords(rt, self.lane.words, filled)
+        self.lane.words = SteppedWords(rt, self.lane.words, _stores(), listener, of_bytes=_what_is_filled)
 
     @property
     def count(self) -> int:
@@ -103,39 +98,23 @@ def message_of(name: str) -> tuple[str, int]:
 _LENGTH = padded(RECORD_BYTES + len(wire.encode(Envelope(OutputReady(name_of("", 0), split=False), None))))
 
 
-class _SteppedWords:
-    """The words of a ring."""
+def _stores() -> Mapping[Access, str]:
+    """Name the stores of a writer; of those of the reader the model does not speak.
 
-    def __init__(self, rt: Runtime, words: Words, filled: Callable[[int, Record], object]) -> None:
-        self._rt = rt
-        self._words = words
-        self._filled = filled
-        self.load, self.read = words.load, words.read
-        self.fence, self.wait, self.wake = words.fence, words.wait, words.wake
+    Spec: WriterFill, WriterCount, WriterAdvance
+    """
+    return {
+        ("write",): "Writer.Fill",
+        ("store", RECORDS_WRITTEN): "Writer.Count",
+        ("store", WRITE_POSITION): "Writer.Advance",
+    }
 
-    def store(self, index: int, value: int) -> None:
-        self._step(index * _WORD_BYTES, self._words.store, index, value)
 
-    def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        if offset >= RING_OFFSET and (record := _record(data)) is not None:
-            self._filled(place_at(offset - RING_OFFSET), record)
-        self._step(offset, self._words.write, offset, data)
-
-    def _step(self, offset: int, access: Callable[..., object], *args: Any) -> None:
-        """Let a store be a step, if the model speaks of it: of those of the reader it does not.
-
-        Spec: WriterFill, WriterCount, WriterAdvance
-        """
-        step: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
-        match _cell(offset):
-            case "record":
-                step = self._rt.region("Writer.Fill")
-            case "count":
-                step = self._rt.region("Writer.Count")
-            case "position":
-                step = self._rt.region("Writer.Advance")
-        with step:
-            access(*args)
+def _what_is_filled(offset: int, data: bytes) -> Mapping[str, Field]:
+    """Tell of the record that lies in bytes for the ring who wrote it, and its place and number there."""
+    record = _record(data)
+    assert record is not None, "a record is written by one access"
+    return {"writer": record.writer, "place": place_at(offset - RING_OFFSET), "sequence": record.sequence}
 
 
 def _cell(offset: int) -> str | None:

@@ -120,7 +120,8 @@ SCENARIOS: Mapping[str, Scenario] = {
             tasks={"Writer": "{writer}", "Reader": "reader of {ring}"},
             steps=dual_writer_stores.STEPS,
             transparent=("Writer.Publish",),
-            agents={"HardwareFlush": "{writer}'s stores to {cell}"},
+            faults=(EarlyTimers(_ALWAYS),),
+            agents={"HardwareFlush": "{writer}'s stores to {cell}", "TimePass": "time"},
             orders={"SC": MemoryOrder.SC, "TSO": MemoryOrder.TSO, "WEAK": MemoryOrder.RELEASE},
         ),
         Scenario(

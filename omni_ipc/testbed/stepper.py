@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
+
+import msgspec
 
 from omni_ipc.errors import OmniError, UnknownName, UsageError
 from omni_ipc.records import Failure, Field, MemoryOrder
@@ -19,8 +20,7 @@ from omni_ipc.testbed.tasks import RunEnded, Task
 from omni_ipc.testbed.where import locate
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """The next step of a living task; or a fault that may happen now, whose task is its agent: "kill(worker)".
 
     Args:

@@ -26,7 +26,7 @@ LEAST_ROUNDS = 3
 LEAST_STEPS = 8_000
 """Of code, for each model: what is small is walked more often, each time with internal steps in another order."""
 
-SECONDS = 20.0
+SECONDS = 15.0
 _LONGEST_SHRINKING_S = 10.0
 
 

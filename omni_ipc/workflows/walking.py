@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import cast
+
+import msgspec
 
 from omni_ipc.records import Failure, Field
 from omni_ipc.scenarios import Parts, Scenario, World
@@ -125,11 +126,11 @@ class WorldRun:
         return [
             offer
             for offer in offers
-            if self._is_agent(offer.task) or not (offer.action == END or offer.action.startswith(_AGENTS))
+            if not (offer.action == END or offer.action.startswith(_AGENTS)) or self._is_agent(offer.task)
         ]
 
     def _renamed(self, offer: Offer) -> Offer:
-        return offer if (name := self._name(offer)) == offer.task else dataclasses.replace(offer, task=name)
+        return offer if (name := self._name(offer)) == offer.task else msgspec.structs.replace(offer, task=name)
 
     def _name(self, offer: Offer) -> str:
         """Name a task; drains after the cell as well, for there may be one for each."""

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from omni_ipc.conformance.graph import Graph, Label
+from omni_ipc.conformance import manifest
+from omni_ipc.conformance.graph import Graph, Label, graph_file
 from omni_ipc.conformance.plan import Plan
 
 
@@ -61,6 +62,22 @@ def test_a_line_is_one_run_and_a_star_one_for_each_ray() -> None:
     line = Graph(["s"], [(n,) for n in range(9)], [(0,)], [((n,), step, (n + 1,)) for n in range(8)])
     star = Graph(["s"], [(n,) for n in range(9)], [(0,)], [((0,), step, (n,)) for n in range(1, 9)])
     assert [walked(graph, Plan(graph, (), random.Random(0)))[1] for graph in (line, star)] == [1, 8]
+
+
+def test_no_walk_takes_fewer_steps() -> None:
+    """Of a large graph without circles: 13,004 is the least number of steps, as a solver of linear programs has it."""
+    graph = Graph.load(graph_file(manifest.load().folder, "ShutdownSalvage"))
+    ends = {place for place, edge in enumerate(graph.edges) if edge.label.action == "Terminating"}
+    taken, _ = walked(graph, Plan(graph, ends, random.Random(0)), most=20_000)
+    assert set(taken) == set(range(len(graph.edges))) - ends
+    assert len(taken) == 13_004
+
+
+def test_most_new_steps_come_first() -> None:
+    """A walk that has no time for all takes few steps twice at the beginning."""
+    graph = Graph.load(graph_file(manifest.load().folder, "ShutdownSalvage"))
+    taken, _ = walked(graph, Plan(graph, (), random.Random(0)), most=20_000)
+    assert len(set(taken[:2_000])) > 1_200
 
 
 def test_what_is_given_up_ends_the_plan() -> None:

@@ -34,6 +34,7 @@ LOST = {
 ORDERS = {
     "split_map": 360,
     "dual_writer_ring": 1740,
+    "dual_writer_stores": 8,
     "future_orphan": 32,
     **dict.fromkeys(("lane", "lane_stores"), 773),
     "overflow": 329,
@@ -56,7 +57,6 @@ WALKED = {
     "async_output",
     "device_streams",
     "drain_before_sleep",
-    "dual_writer_stores",
     "large_messages",
     "late_answer",
     "reused_request_id",

@@ -30,7 +30,6 @@ SHOWN = [
 ]
 
 IN_PART = {"async_output"}  # the whole path is walked wholly by `make nightly`
-SHORT = IN_PART | {"lane"}  # it has so many deaths that all of it three times is left to `omni-ipc conform`
 SHORT_S = 5.0
 
 
@@ -53,9 +52,9 @@ def test_the_reference_agrees_with_its_model_in_every_step(name: str, monkeypatc
         raise EnvironmentMissing("There is no TLC.", "It is not needed here: omni-ipc spec sync")
 
     monkeypatch.setattr(Toolchain, "find", missing)
-    walked = walk(name, seconds=SHORT_S if name in SHORT else conforming.SECONDS)
+    walked = walk(name, seconds=SHORT_S if name in IN_PART else conforming.SECONDS)
     assert walked.verdict is Verdict.BOUNDED, walked.reason
-    assert walked.taken == walked.edges or name in SHORT, walked.reason
+    assert walked.taken == walked.edges or name in IN_PART, walked.reason
     assert (walked.edges > 20_000) == (name in IN_PART)
     assert walked.steps >= conforming.LEAST_STEPS
     assert sum(action.of for action in walked.actions) == walked.edges
