@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
-from omni_ipc.testbed.instrument.kinds import Told
+from omni_ipc.testbed.instrument.kinds import Told, step_of
 from omni_ipc.testbed.instrument.points import Points
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
@@ -104,4 +104,4 @@ class Noting:
 
 def is_unkept(value: object) -> bool:
     """Tell whether an object must not be kept alive: the end of a generator's life is an event."""
-    return hasattr(type(value), "__next__") or type(value) is FrameType
+    return step_of(type(value)) is not None or type(value) is FrameType
