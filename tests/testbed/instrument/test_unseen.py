@@ -278,7 +278,7 @@ def main():
 
 def _explored(body: str, folder: Path) -> Report:
     with written(together(body), "tells", folder) as module:
-        return explore(module.main, strategy="dpor", seconds=60)
+        return explore(module.main, strategy="dpor", runs=20_000)
 
 
 @pytest.mark.parametrize(("body", "told"), _TOLD.values(), ids=_TOLD.keys())
@@ -300,12 +300,12 @@ def test_good_uses_of_the_same_hold(body: str, outcome: str, tmp_path: Path) -> 
 def test_a_schedule_in_which_it_matters_replays(name: str, tmp_path: Path) -> None:
     """What is seen in such ways is seen at the same steps when the schedule is run again."""
     with written(together(BODIES[name]), "replays", tmp_path) as module:
-        outcomes = explore(module.main, strategy="dpor", seconds=60).outcomes
+        outcomes = explore(module.main, strategy="dpor", runs=20_000).outcomes
         assert len(outcomes) > 1
         rare = outcomes[0]
 
         def scenario() -> None:
             assert str(module.main()) != rare
 
-        report = explore(scenario, instrument=["replays"], seconds=60)
+        report = explore(scenario, instrument=["replays"], runs=20_000)
     assert report.verdict is Verdict.VIOLATED, report.reason
