@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -309,3 +313,38 @@ def test_a_schedule_in_which_it_matters_replays(name: str, tmp_path: Path) -> No
 
         report = explore(scenario, instrument=["replays"], runs=20_000)
     assert report.verdict is Verdict.VIOLATED, report.reason
+
+
+def _take_a_step_each(steps: Iterator[object], lock: AbstractContextManager[object]) -> None:
+    """Let two threads share a generator."""
+
+    def take() -> None:
+        with lock:
+            next(steps, None)
+
+    threads = [threading.Thread(target=take) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+_VENDOR = "def count():\n    number = 1\n    yield number\n"
+
+
+def test_a_generator_of_a_module_that_nobody_named_is_seen_in_its_middle(tmp_path: Path) -> None:
+    """Its module is looked into as soon as two threads share it; under a lock, all is well."""
+    with written(_VENDOR, "vendor_of_steps", tmp_path) as vendor:
+        report = explore(lambda: _take_a_step_each(vendor.count(), nullcontext()), runs=2_000)
+        guarded = explore(lambda: _take_a_step_each(vendor.count(), threading.Lock()), runs=2_000)
+    assert report.failure is not None, report.reason
+    assert "generator already executing" in report.failure.message
+    assert guarded.verdict is Verdict.HOLDS, guarded.reason
+
+
+def test_a_generator_of_the_library_that_threads_share_without_a_lock_is_told() -> None:
+    """Nobody can come in its middle, so it is not said that all was seen."""
+    report = explore(lambda: _take_a_step_each(ast.walk(ast.Module([], [])), nullcontext()), runs=2_000)
+    guarded = explore(lambda: _take_a_step_each(ast.walk(ast.Module([], [])), threading.Lock()), runs=2_000)
+    assert (report.verdict, guarded.verdict) == (Verdict.INCONCLUSIVE, Verdict.HOLDS)
+    assert "what is used by ast.walk, a generator, and that has no points inside" in report.reason
