@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from types import AsyncGeneratorType, FrameType, GeneratorType
 from typing import Any
@@ -12,6 +13,8 @@ class Generators:
 
     def __init__(self) -> None:
         self._by_frame: dict[int, tuple[weakref.ref[Any], int]] = {}  # with the task that met it first
+        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._number = itertools.count(1)
 
     def meet(self, value: object, user: int) -> FrameType | None:
         """Take note of a value, if it is a generator that may run; return its frame, if another task has met it, too.
@@ -24,6 +27,15 @@ class Generators:
         if self.of(frame) is not value:
             self._by_frame[id(frame)] = weakref.ref(value), user
         return frame if self._by_frame[id(frame)][1] != user else None
+
+    def key_of(self, value: object) -> int:
+        """Tell an object that is not kept alive from others; the address of a generator may soon be another one's."""
+        if not isinstance(value, (GeneratorType, AsyncGeneratorType)):
+            return id(value)
+        found = self._numbers.get(value)
+        if found is None:
+            found = self._numbers[value] = -next(self._number)
+        return found
 
     def of(self, frame: FrameType) -> object:
         """Return the generator of a frame, or the frame, if it has not been met."""

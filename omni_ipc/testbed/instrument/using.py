@@ -12,7 +12,6 @@ from typing import Any
 from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS, all_behind, called_by, shown_by, wrapped_by
 from omni_ipc.testbed.instrument.callables import any_blind, changes, is_blind
 from omni_ipc.testbed.instrument.effects import Passing
-from omni_ipc.testbed.instrument.generators import Generators
 from omni_ipc.testbed.instrument.kinds import BEHIND
 from omni_ipc.testbed.instrument.noting import Noting, Stretch, Uses
 from omni_ipc.testbed.instrument.points import Points
@@ -43,7 +42,6 @@ class Using(Noting):
     def __init__(self) -> None:
         super().__init__()
         self._holds = _Holds()
-        self.generators = Generators()
         self.strangers: dict[CodeType, str] = {}  # functions without points of generators that tasks share; modules
         self._exchanged: list[tuple[Any, str | None]] = []  # objects that got other dictionaries of attributes, where
 

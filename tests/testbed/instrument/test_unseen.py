@@ -348,3 +348,20 @@ def test_a_generator_of_the_library_that_threads_share_without_a_lock_is_told() 
     guarded = explore(lambda: _take_a_step_each(ast.walk(ast.Module([], [])), threading.Lock()), runs=2_000)
     assert (report.verdict, guarded.verdict) == (Verdict.INCONCLUSIVE, Verdict.HOLDS)
     assert "what is used by ast.walk, a generator, and that has no points inside" in report.reason
+
+
+def test_generators_that_come_one_after_the_other_are_not_taken_for_one() -> None:
+    """The address of one that has ended is given to the next: two threads with their own have nothing in common."""
+
+    def add() -> int:
+        return sum(number for _ in range(3) for number in range(2))
+
+    def scenario() -> None:
+        threads = [threading.Thread(target=add) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    report = explore(scenario, strategy="dpor", runs=2_000)
+    assert (report.verdict, report.traces) == (Verdict.HOLDS, 1), report.reason
