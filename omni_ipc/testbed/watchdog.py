@@ -12,7 +12,6 @@ import sys
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 from threading import get_ident
-from time import monotonic
 from types import FrameType
 from typing import Any
 
@@ -24,7 +23,7 @@ from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 STALL_S = 5.0  # after which a step counts as blocked
-_LOOKS = 10  # in that time
+_LOOKS = 10  # in that time, all of them in vain
 _SIGNAL = signal.SIGURG  # ignored by default: one that comes late harms nobody
 
 
@@ -79,14 +78,17 @@ class Watchdog:
             self._answer(signal.SIGALRM, sys._getframe())
 
     def _watch(self, watched: int) -> None:
-        """Look until told to end; it lets go of the run in between."""
-        seen, since = None, 0.0
+        """Look until told to end; it lets go of the run in between.
+
+        Looks are counted, and not seconds: while the whole process is stopped, or starved, nobody looks.
+        """
+        seen, looks = None, 0
         while not self._told.acquire(timeout=STALL_S / _LOOKS):
             now = _where()
             if now != seen or (now is None and not self._late):
-                seen, since = now, monotonic()
+                seen, looks = now, 0
                 ALARM.set()
-            elif monotonic() - since >= STALL_S:
+            elif (looks := looks + 1) >= _LOOKS:
                 self._stalled = now
                 signal.pthread_kill(watched, _SIGNAL)
         self._gone.release()

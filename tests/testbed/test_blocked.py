@@ -171,6 +171,6 @@ def test_nothing_of_the_alarm_stays_after_an_exploration(tmp_path: Path) -> None
         "print(explore(lambda: beside(len, '')).verdict)\n"
         "ctypes.PyDLL(None).sleep(3)"
     )
-    with command(body, tmp_path) as program:
+    with command(body, tmp_path, patience_s=2.5) as program:
         out, said = program.communicate(timeout=GENEROUS_S)
     assert (out, said, program.returncode) == ("holds\n", "", 0)

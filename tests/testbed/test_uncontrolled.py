@@ -402,6 +402,25 @@ def test_a_call_of_c_that_goes_on_in_time_is_not_cut_short(monkeypatch: pytest.M
     assert explore(scenario, strategy="random", runs=1).outcomes == ("0",)
 
 
+def test_a_step_does_not_count_as_blocked_while_nobody_could_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the whole process stands still, here by a call that keeps the interpreter's lock, it just goes on."""
+    monkeypatch.setattr(watchdog, "STALL_S", 0.5)
+    monkeypatch.setattr(watchdog, "_LOOKS", 1_000)
+    libc = ctypes.PyDLL(None)
+
+    def stand_still() -> None:
+        for pause_us in (0, 600_000, 0):
+            libc.usleep(pause_us)
+            for _ in range(300_000):  # in which somebody looks
+                pass
+
+    def scenario(rt: ControlledRuntime) -> None:
+        rt.spawn(stand_still, name="a").join()
+
+    report = explore(scenario, strategy="random", runs=1)
+    assert report.verdict is Verdict.BOUNDED, report.reason
+
+
 def test_a_run_in_which_a_call_of_c_was_cut_short_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """The signal that ends it makes it return early, and code that does not look goes on as if it were done."""
     monkeypatch.setattr(watchdog, "STALL_S", 0.2)

@@ -22,7 +22,7 @@ def together(*bodies: Callable[[], object]) -> None:
 
 def expect_fault(scenario: Scenario, *modules: str, message: str) -> Report:
     """Check that a fault is found, with these words, that its trace replays, and that shrinking keeps it."""
-    report = explore(scenario, instrument=modules, seconds=20, runs=20_000)
+    report = explore(scenario, instrument=modules, runs=20_000)
     assert report.verdict is Verdict.VIOLATED, report.reason
     assert report.failure is not None
     assert report.trace is not None
@@ -36,6 +36,6 @@ def expect_fault(scenario: Scenario, *modules: str, message: str) -> Report:
 
 def expect_hold(scenario: Scenario, *modules: str) -> Report:
     """Check that all schedules that can matter were run, and that none fails."""
-    report = explore(scenario, instrument=modules, strategy="dpor", seconds=60)
+    report = explore(scenario, instrument=modules, strategy="dpor", runs=50_000)
     assert report.verdict is Verdict.HOLDS, (report.verdict, report.reason)
     return report

@@ -33,7 +33,7 @@ FLAT: frozenset[type] = frozenset(
 """Types of objects behind which there is nothing."""
 
 _SEEN_THROUGH = VIEWS | ITERATORS | {memoryview}
-WINDOWS = _SEEN_THROUGH | {types.GeneratorType}
+WINDOWS = _SEEN_THROUGH | {types.GeneratorType, types.AsyncGeneratorType}
 """Types of views and iterators, which show others."""
 
 

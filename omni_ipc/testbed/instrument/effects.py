@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple
 
-from omni_ipc.testbed.instrument.kinds import VALUES, ItemsTold, Told, bare, container, is_of, look_up
+from omni_ipc.testbed.instrument.kinds import VALUES, ItemsTold, Told, bare, container, is_of, look_up, step_of
 from omni_ipc.testbed.instrument.sites import Kind, Site
 from omni_ipc.testbed.instrument.tables import (
     BY_NAME,
@@ -176,13 +176,12 @@ class Effects:
             return self._method("__iter__", kind)
         if issubclass(kind, _VIEWS):
             return Use(None, False, Effect.READ)
-        return (
-            Use(ALL, True) if hasattr(kind, "__next__") and not self._is_seen(look_up(kind, "__next__"), kind) else None
-        )
+        step = step_of(kind)
+        return None if step is None or self._is_seen(look_up(kind, step), kind) else Use(ALL, True)
 
     def _argument(self, site: Site, kind: type) -> Use | None:
         reads = site.name in READERS
-        if hasattr(kind, "__next__"):
+        if step_of(kind) is not None:
             return self._step(kind)
         if container(kind) is None:
             return self._whole(site.name, kind, writes=not reads)
@@ -190,7 +189,7 @@ class Effects:
         return Use(None, effect.writes, effect)
 
     def _by_name(self, name: str, kind: type) -> Use | None:
-        if name == "next":
+        if name in ("next", "anext"):
             return self._step(kind)
         return Use(ALL, BY_NAME[name]) if container(kind) is None else None
 
@@ -216,7 +215,7 @@ class Effects:
     def _value(self, site: Site, kind: type) -> Use | None:
         if issubclass(kind, _VIEWS):
             return Use(None, False, Effect.READ)
-        if hasattr(kind, "__next__"):
+        if step_of(kind) is not None:
             return self._step(kind) if site.name == "*" else None
         base = container(kind)
         if base is None:

@@ -37,7 +37,12 @@ def container(kind: type) -> type | None:
 
 def has_content(kind: type) -> bool:
     """Tell whether a type is one of containers or iterators, whose methods use what is in them."""
-    return container(kind) is not None or hasattr(kind, "__next__")
+    return container(kind) is not None or step_of(kind) is not None
+
+
+def step_of(kind: type) -> str | None:
+    """Name the method by which iterators of a type take a step; None if it is none of iterators."""
+    return next((name for name in ("__next__", "__anext__") if hasattr(kind, name)), None)
 
 
 class Told(enum.IntEnum):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Container, Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
-from omni_ipc.testbed.instrument.kinds import Told
+from omni_ipc.testbed.instrument.generators import Generators
+from omni_ipc.testbed.instrument.kinds import Told, step_of
 from omni_ipc.testbed.instrument.points import Points
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
@@ -33,10 +34,12 @@ class Noting:
     Attributes:
         marked: by site, whether accesses there are points.
         unseen: what was met that cannot be seen, and where.
+        generators: those that were met.
     """
 
     def __init__(self) -> None:
         self.unseen: dict[str, None] = {}
+        self.generators = Generators()
         self._items: Mapping[type, Told] = {}
         self._codes: Container[int] = ()
         self.marked = bytearray()
@@ -99,9 +102,12 @@ class Noting:
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         for site, value in used:
-            self._notes[site, id(value)] = Unkept(type(value)) if is_unkept(value) else value
+            if is_unkept(value):
+                self._notes[site, self.generators.key_of(value)] = Unkept(type(value))
+            else:
+                self._notes[site, id(value)] = value
 
 
 def is_unkept(value: object) -> bool:
     """Tell whether an object must not be kept alive: the end of a generator's life is an event."""
-    return hasattr(type(value), "__next__") or type(value) is FrameType
+    return step_of(type(value)) is not None or type(value) is FrameType

@@ -134,6 +134,9 @@ class Instrumentation:
         stretches, unseen = _TRACKER.end()
         self._races = self.world.judge.races(kernel, schedule, stretches)
         self.unseen |= unseen
+        for code, module in _TRACKER.strangers.items():
+            if self._races or not is_stdlib(code.co_filename):  # of the library, only if something raced at all
+                self._strangers[f"{module}.{code.co_qualname}, a generator"] = module
 
     def refine(self) -> bool:
         """Make points of the races that the last run had, and tell whether there were any.

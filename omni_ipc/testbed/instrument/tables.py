@@ -81,15 +81,15 @@ LOOKING = frozenset(name for table in TABLES.values() for name, effect in table.
 
 READERS = _words(
     "len list tuple set frozenset dict sorted sum min max any all str repr format bytes bytearray deque OrderedDict "
-    "Counter defaultdict enumerate zip map filter reversed iter hash join dumps deepcopy copy islice chain reduce "
-    "ascii bool choice nsmallest nlargest bisect bisect_left bisect_right product debug info warning error exception "
-    "log pformat pprint fromkeys accumulate groupby namedtuple partial"
+    "Counter defaultdict enumerate zip map filter reversed iter aiter hash join dumps deepcopy copy islice chain "
+    "reduce ascii bool choice nsmallest nlargest bisect bisect_left bisect_right product debug info warning error "
+    "exception log pformat pprint fromkeys accumulate groupby namedtuple partial"
 )
 """Functions that only read what they are given."""
 
 SHALLOW = _words(
-    "len list tuple set frozenset dict iter enumerate zip map filter reversed any all bool chain islice next partial "
-    "bool + * ** for extend"
+    "len list tuple set frozenset dict iter aiter enumerate zip map filter reversed any all bool chain islice next "
+    "partial bool + * ** for extend"
 )
 """What does not look into the things that a container holds."""
 
@@ -97,7 +97,7 @@ THROUGH = _words("copy deepcopy dumps asdict astuple replace format format_map v
 """What gets at the attributes of an object, whatever methods its class has."""
 
 BY_NAME = dict.fromkeys(("getattr", "hasattr", "vars", "dir"), False)
-BY_NAME |= dict.fromkeys(("setattr", "delattr", "next"), True)
+BY_NAME |= dict.fromkeys(("setattr", "delattr", "next", "anext"), True)
 """Functions that use an attribute by its name, or all of them, or take a step; and whether they change anything."""
 
 CALLERS = _words(
@@ -114,13 +114,16 @@ _STREAMS = "omni_ipc.testbed.oracles"  # what stands for standard output while i
 STATELESS = (*TOOLS, *_STATELESS, _STREAMS, "builtins")
 """Modules whose functions keep no state in the objects of other classes."""
 
+LATER = _words("__anext__ asend athrow aclose anext closing aclosing")
+"""What gives something that uses a generator when it is awaited, or its block ends."""
+
 PURE = ("__getitem__", "__contains__", "__len__", "__iter__", "__eq__")
 """Methods of somebody else's C code that change nothing."""
 
 TAKERS = _words("update extend extendleft += |= &= -= ^= union intersection difference symmetric_difference")
 """Methods of containers that read one that they are given; others keep it at most."""
 
-KEPT = frozenset().union(*TABLES.values(), ("__next__", "send", "throw")) - {"__init__"}
+KEPT = frozenset().union(*TABLES.values(), ("__next__", "send", "throw", "__anext__", "asend", "athrow")) - {"__init__"}
 """Methods of containers and iterators, which may be kept and called later."""
 
 TESTS = {"bool": ("__bool__", "__len__"), "==": ("__eq__",), "str": ("__format__", "__str__", "__repr__")}

@@ -22,13 +22,15 @@ from omni_ipc.testbed.instrument.addresses import Address
 from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, WINDOWS
 from omni_ipc.testbed.instrument.bound import Bound, Handed
 from omni_ipc.testbed.instrument.callables import is_blind
-from omni_ipc.testbed.instrument.kinds import has_content
+from omni_ipc.testbed.instrument.kinds import has_content, step_of
+from omni_ipc.testbed.instrument.later import AsyncSteps, announced
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hook_name
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.instrument.touching import Touching
 
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
+_GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 _COUNTED = (dict, set, deque)  # their iterators tell when the number of items is not what it was when they were made
 
 
@@ -95,6 +97,15 @@ class Tracker(Touching):
             seen(site, iterable)
         return map(_SECOND, zip(map(seen, repeat(site), repeat(iterable)), iter(iterable), strict=False))
 
+    def touch_async_steps(self, site: int, iterable: Any) -> Any:
+        """Announce each step of an asynchronous loop, right before it is begun."""
+        points, kind = self._points, type(iterable)
+        if self._kernel is None or points is None or step_of(kind) is None:
+            return iterable
+        if points.effects.use(site, SITES[site], kind) is None:
+            return iterable
+        return AsyncSteps(iterable, functools.partial(self._step, self._shown(site + 1, iterable), site))
+
     def _step(self, shown: Uses, site: int, steps: Any) -> None:
         """Announce a step of an iterator or a view, and that what it shows is read."""
         if self._company is not None:
@@ -111,7 +122,7 @@ class Tracker(Touching):
         """
         if self._company is not None:
             frame = sys._getframe(1)
-            is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
+            is_generator = frame.f_code.co_flags & _GENERATORS
             running = self.generators.of(frame) if is_generator else frame.f_code
             self._together(self._company, lambda: [(site, part) for part in (running, *owner)])
         return value
@@ -120,6 +131,10 @@ class Tracker(Touching):
         """Announce a step of an iterator."""
         self._use(site, steps, ())
         return steps
+
+    def touch_later(self, value: Any) -> Any:
+        """Let what uses a generator later announce that."""
+        return value if self._kernel is None else announced(value, self.change)
 
     def address(self, value: Any) -> int:
         """Stand for ``id``."""

@@ -12,9 +12,9 @@ from typing import Any
 from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS, all_behind, called_by, shown_by, wrapped_by
 from omni_ipc.testbed.instrument.callables import any_blind, changes, is_blind
 from omni_ipc.testbed.instrument.effects import Passing
-from omni_ipc.testbed.instrument.generators import Generators
 from omni_ipc.testbed.instrument.kinds import BEHIND
 from omni_ipc.testbed.instrument.noting import Noting, Stretch, Uses
+from omni_ipc.testbed.instrument.points import Points
 from omni_ipc.testbed.instrument.sites import CHANGED_BY_C, READ_BY_C, SITES, Kind
 from omni_ipc.testbed.instrument.tables import LOOKING, SHALLOW, THROUGH
 from omni_ipc.testbed.kernel import Kernel
@@ -42,8 +42,13 @@ class Using(Noting):
     def __init__(self) -> None:
         super().__init__()
         self._holds = _Holds()
-        self.generators = Generators()
+        self.strangers: dict[CodeType, str] = {}  # functions without points of generators that tasks share; modules
         self._exchanged: list[tuple[Any, str | None]] = []  # objects that got other dictionaries of attributes, where
+
+    def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
+        super().begin(kernel, points, marked)
+        kernel.using = self.change
+        self.strangers = {}
 
     def end(self) -> tuple[list[Stretch], dict[str, None]]:
         exchanged, self._exchanged = self._exchanged, []
@@ -71,10 +76,17 @@ class Using(Noting):
         """Give what a view or an iterator shows, and what it changes."""
         parts = shown_by(value)
         for part in (value, *parts):
-            self.generators.meet(part)
+            self._meet(part)
         if not (called := called_by(value)):
             return [(site, part) for part in parts]
         return self._looked_into(called, parts)
+
+    def _meet(self, part: Any) -> None:
+        """Take note of a generator, and of its function if tasks share it and nothing is seen in its middle."""
+        assert self._kernel is not None
+        frame = self.generators.meet(part, self._kernel.current.index)
+        if frame is not None and id(frame.f_code) not in self._codes:
+            self.strangers[frame.f_code] = frame.f_globals.get("__name__", "")
 
     def _looked_into(self, called: Sequence[Any], values: Iterable[Any]) -> Uses:
         """Give what functions of C get at that are called by C code."""
@@ -98,6 +110,10 @@ class Using(Noting):
         if kernel.depth != self._depth or kernel.current is not self._task:
             self._open(kernel)
         self._notes[site, id(value)] = value
+
+    def change(self, value: Any) -> None:
+        """Announce that code without points changes something."""
+        self._use(CHANGED_BY_C, value, ())
 
     def _through(self, site: int, value: Any) -> Uses:
         """Give what is used through a view, an iterator, or an object whose class is code without points."""

@@ -41,6 +41,7 @@ class RunState:
         time: bit of the clock, if timers may fire before their time.
         resumed: called with each task that goes on after another one; for what hides in the OS thread.
         starting: called with function and arguments of each thread that is started; for what threads share unseen.
+        using: called with what code without points is about to change.
         closers: called once all tasks have ended.
         births: by index of a task, the step in which it began; -1 is before the first one.
         beside: how many asyncio tasks began while another one of their loop lived.
@@ -55,7 +56,7 @@ class RunState:
         "__dict__ __weakref__ accompanied agents beside births chooser clock closers current curtailed depth escape "
         "failure groups identities jumps known last limit living max_steps merges numbered observer order outside over "
         "plumbing pool pruned read_log reads recurrence refused resumed retired starter starting tasks time unjoined "
-        "write_log writes"
+        "using write_log writes"
     ).split()
 
     keeps: list[Any] | None = None  # objects that outlive runs, if it is not one of a run
@@ -104,6 +105,7 @@ class RunState:
         self.resumed: Callable[[Task], object] | None = None
         self.retired: Callable[[], bool] | None = None
         self.starting: Callable[..., object] | None = None
+        self.using: Callable[[object], object] | None = None
         self.closers: list[Callable[[], object]] = []
 
     def now(self) -> float:

@@ -23,6 +23,7 @@ from typing import Any
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.cancelling import CancellableTask
 from omni_ipc.testbed.loops.futures import LoopFuture, LoopTask, Owned
+from omni_ipc.testbed.loops.generators import Begun
 from omni_ipc.testbed.loops.oracle import describe_context
 from omni_ipc.testbed.loops.registry import discard, forget
 from omni_ipc.testbed.loops.subject import post, queue
@@ -42,7 +43,7 @@ class ControlledLoop(TurningLoop):
         super().__init__(kernel)
         self.loops.all.append(self)
         self._made: WeakList[asyncio.Future[Any]] = WeakList()  # tasks, and futures that failed
-        self._asyncgens: WeakList[AsyncGenerator[Any, Any]] = WeakList()
+        self._asyncgens = Begun(kernel)
         self._posting = post(self.subject)
         self._queueing = queue(self.subject)
 

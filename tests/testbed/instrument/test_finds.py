@@ -26,7 +26,7 @@ def test_a_race_is_found_and_replays(program: Program, message: str) -> None:
     def scenario() -> None:
         program(NoLock())
 
-    report = explore(scenario, instrument=[MODULE], seconds=20)
+    report = explore(scenario, instrument=[MODULE], runs=20_000)
     assert report.verdict is Verdict.VIOLATED, report.reason
     assert report.failure is not None
     assert report.trace is not None
@@ -41,7 +41,7 @@ def test_the_same_under_a_lock_holds(program: Program) -> None:
     def scenario() -> None:
         program(threading.Lock())
 
-    report = explore(scenario, instrument=[MODULE], strategy="dpor", seconds=20)
+    report = explore(scenario, instrument=[MODULE], strategy="dpor", runs=20_000)
     assert report.verdict is Verdict.HOLDS, report.reason
 
 
@@ -158,7 +158,7 @@ def test_an_object_has_one_identity_in_all_schedules() -> None:
         programs.together(make, make, use)
         return sum(counter.value for counter in made)
 
-    report = explore(scenario, strategy="dpor", seconds=30)
+    report = explore(scenario, strategy="dpor", runs=20_000)
     assert report.verdict is Verdict.HOLDS
     assert set(explore(scenario, strategy="random", runs=400).outcomes) <= set(report.outcomes) == set("1234")
 

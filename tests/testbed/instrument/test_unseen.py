@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -278,7 +282,7 @@ def main():
 
 def _explored(body: str, folder: Path) -> Report:
     with written(together(body), "tells", folder) as module:
-        return explore(module.main, strategy="dpor", seconds=60)
+        return explore(module.main, strategy="dpor", runs=20_000)
 
 
 @pytest.mark.parametrize(("body", "told"), _TOLD.values(), ids=_TOLD.keys())
@@ -300,12 +304,64 @@ def test_good_uses_of_the_same_hold(body: str, outcome: str, tmp_path: Path) -> 
 def test_a_schedule_in_which_it_matters_replays(name: str, tmp_path: Path) -> None:
     """What is seen in such ways is seen at the same steps when the schedule is run again."""
     with written(together(BODIES[name]), "replays", tmp_path) as module:
-        outcomes = explore(module.main, strategy="dpor", seconds=60).outcomes
+        outcomes = explore(module.main, strategy="dpor", runs=20_000).outcomes
         assert len(outcomes) > 1
         rare = outcomes[0]
 
         def scenario() -> None:
             assert str(module.main()) != rare
 
-        report = explore(scenario, instrument=["replays"], seconds=60)
+        report = explore(scenario, instrument=["replays"], runs=20_000)
     assert report.verdict is Verdict.VIOLATED, report.reason
+
+
+def _take_a_step_each(steps: Iterator[object], lock: AbstractContextManager[object]) -> None:
+    """Let two threads share a generator."""
+
+    def take() -> None:
+        with lock:
+            next(steps, None)
+
+    threads = [threading.Thread(target=take) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+_VENDOR = "def count():\n    number = 1\n    yield number\n"
+
+
+def test_a_generator_of_a_module_that_nobody_named_is_seen_in_its_middle(tmp_path: Path) -> None:
+    """Its module is looked into as soon as two threads share it; under a lock, all is well."""
+    with written(_VENDOR, "vendor_of_steps", tmp_path) as vendor:
+        report = explore(lambda: _take_a_step_each(vendor.count(), nullcontext()), runs=2_000)
+        guarded = explore(lambda: _take_a_step_each(vendor.count(), threading.Lock()), runs=2_000)
+    assert report.failure is not None, report.reason
+    assert "generator already executing" in report.failure.message
+    assert guarded.verdict is Verdict.HOLDS, guarded.reason
+
+
+def test_a_generator_of_the_library_that_threads_share_without_a_lock_is_told() -> None:
+    """Nobody can come in its middle, so it is not said that all was seen."""
+    report = explore(lambda: _take_a_step_each(ast.walk(ast.Module([], [])), nullcontext()), runs=2_000)
+    guarded = explore(lambda: _take_a_step_each(ast.walk(ast.Module([], [])), threading.Lock()), runs=2_000)
+    assert (report.verdict, guarded.verdict) == (Verdict.INCONCLUSIVE, Verdict.HOLDS)
+    assert "what is used by ast.walk, a generator, and that has no points inside" in report.reason
+
+
+def test_generators_that_come_one_after_the_other_are_not_taken_for_one() -> None:
+    """The address of one that has ended is given to the next: two threads with their own have nothing in common."""
+
+    def add() -> int:
+        return sum(number for _ in range(3) for number in range(2))
+
+    def scenario() -> None:
+        threads = [threading.Thread(target=add) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    report = explore(scenario, strategy="dpor", runs=2_000)
+    assert (report.verdict, report.traces) == (Verdict.HOLDS, 1), report.reason

@@ -11,7 +11,7 @@ from omni_ipc.testbed.instrument.rewriting.scopes import Scopes
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 
 Shared = Literal["", "cell", "global"]
-Running = Literal["", "generator", "cached"]
+Running = Literal["", "generator", "async generator", "cached"]
 
 
 class Place(ast.NodeTransformer):

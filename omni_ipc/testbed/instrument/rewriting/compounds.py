@@ -29,7 +29,7 @@ class Compounds(Storing):
         return self._loop(node, self.steps(node.iter))
 
     def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.stmt:  # noqa: N802
-        return self._loop(node, self.visited(node.iter))
+        return self._loop(node, self.steps(node.iter, is_async=True))
 
     def _block(self, node: Block) -> Block:
         after: list[ast.stmt] = []

@@ -7,9 +7,9 @@ import ast
 from omni_ipc.testbed.instrument.rewriting.accesses import Accesses
 from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold
 from omni_ipc.testbed.instrument.sites import Kind
-from omni_ipc.testbed.instrument.tables import BY_NAME, CALLERS, MAKERS, OBLIVIOUS
+from omni_ipc.testbed.instrument.tables import BY_NAME, CALLERS, LATER, MAKERS, OBLIVIOUS
 
-_BY_NAME = {"vars": "touch_names", "next": "touch_next"}
+_BY_NAME = {"vars": "touch_names", "next": "touch_next", "anext": "touch_next"}
 _MAKES_CODE = ("exec", "eval")
 
 
@@ -19,14 +19,23 @@ class Invocations(Accesses):
     A method's call is announced for the object, a function's for those arguments that are containers.
     """
 
+    _awaited: ast.expr | None = None  # at once
+
     def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
         if not self.is_inside or is_super(node):
             return self.whole(node)
         self._hand(node)
+        is_later = _last_name(node.func) in LATER and node is not self._awaited
         makes = _makes(node.func)
         is_method = isinstance(node.func, ast.Attribute) and not self.is_module(node.func.value)
         called = self._method(node) if is_method else self._function(node)
+        if is_later:
+            called = hook("touch_later", called, at=node)
         return hook("new", called, at=node) if makes else called
+
+    def visit_Await(self, node: ast.Await) -> ast.expr:  # noqa: N802
+        self._awaited = node.value
+        return self.whole(node)
 
     def _hand(self, node: ast.Call) -> None:
         """Let functions of C that are handed to Python code, which calls them later, announce their calls."""

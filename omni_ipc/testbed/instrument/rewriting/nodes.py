@@ -48,8 +48,10 @@ HOOKS = (
     "touch_second",  # (site, right, left) -> right
     "touch_bound",  # (site, method) -> method
     "touch_steps",  # (site, iterable) -> iterable
+    "touch_async_steps",  # (site, asynchronous iterable) -> asynchronous iterable
     "touch_handed",  # (site, function) -> function
     "address",  # (object) -> its id()
+    "touch_later",  # (what may use a generator later) -> the same, or what stands for it
     "touch_next",  # (site, iterator) -> iterator
     "touch_inside",  # (site, value, object whose method runs) -> value
     "touch_global",  # (site) -> True

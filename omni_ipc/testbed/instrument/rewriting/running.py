@@ -12,10 +12,11 @@ _CACHES = frozenset({"lru_cache", "cache", "cached_property"})
 
 def running(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Running:
     """Tell which of them a function is, if it is one."""
-    if isinstance(node, ast.AsyncFunctionDef):
-        return ""
+    is_async = isinstance(node, ast.AsyncFunctionDef)
     if any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in own(node.body)):
-        return "generator"
+        return "async generator" if is_async else "generator"
+    if is_async:
+        return ""
     return "cached" if any(_name(decorator) in _CACHES for decorator in node.decorator_list) else ""
 
 

@@ -27,13 +27,13 @@ class Values(Invocations):
                 return node
         return self.value(node, "bool")
 
-    def steps(self, node: ast.expr) -> ast.expr:
+    def steps(self, node: ast.expr, *, is_async: bool = False) -> ast.expr:
         """Rewrite what is looped over."""
         if not self.is_inside or isinstance(node, (ast.Constant, ast.Tuple, ast.List)):
             return self.visited(node)
         site = self.site(Kind.STEP, "for", node)
         self.site(Kind.VALUE, "*", node)  # of what a view or an iterator shows
-        return hook("touch_steps", site, self.visited(node), at=node)
+        return hook("touch_async_steps" if is_async else "touch_steps", site, self.visited(node), at=node)
 
     def both(self, node: ast.expr, left: ast.expr, right: ast.expr, function: str, name: str) -> ast.expr:
         """Rewrite an operator that reads all of two operands, when both have been evaluated."""
@@ -114,7 +114,7 @@ class Values(Invocations):
 
     def visit_Yield(self, node: ast.Yield) -> ast.expr:  # noqa: N802
         node.value = None if node.value is None else self.visited(node.value)
-        if self.running != "generator":
+        if self.running not in ("generator", "async generator"):
             return node
         node.value = self.inside(node, node.value)
         return self.inside(node, node)
@@ -142,11 +142,11 @@ class Values(Invocations):
         return self._new(node)
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
-        first = self.steps(node.generators[0].iter)
+        first = self.steps(node.generators[0].iter, is_async=bool(node.generators[0].is_async))
         before, self.scope = self.scope, self.scopes.of[node]
         for place, generator in enumerate(node.generators):
             generator.target = self.visited(generator.target)
-            generator.iter = self.steps(generator.iter) if place else first
+            generator.iter = self.steps(generator.iter, is_async=bool(generator.is_async)) if place else first
             generator.ifs = [self.truth(condition) for condition in generator.ifs]
         if isinstance(node, ast.DictComp):
             node.key, node.value = self.visited(node.key), self.visited(node.value)
