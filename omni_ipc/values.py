@@ -95,8 +95,12 @@ def normal(value: object) -> Value:
     )
 
 
-def show(value: Value) -> str:
-    """Write a value as TLA+ would; sets and functions are ordered, so equal values look equal."""
+def show(value: Value, between: str = ", ") -> str:
+    """Write a value as TLA+ would; sets and functions are ordered, so equal values look equal.
+
+    Args:
+        between: stands between members, arguments and fields: a comma, and white space as one likes it.
+    """
     match value:
         case bool():
             return str(value).upper()
@@ -108,13 +112,14 @@ def show(value: Value) -> str:
                 escaped = escaped.replace(character, f"\\{letter}")
             return f'"{escaped}"'
         case tuple():
-            return f"<<{', '.join(map(show, value))}>>"
+            return f"<<{between.join(show(item, between) for item in value)}>>"
         case frozenset():
-            return f"{{{', '.join(sorted(map(show, value)))}}}"
+            return f"{{{between.join(sorted(show(item, between) for item in value))}}}"
         case FrozenMap() if all(isinstance(key, str) and _IDENTIFIER.match(key) for key in value):
-            return f"[{', '.join(sorted(f'{key} |-> {show(item)}' for key, item in value.items()))}]"
+            return f"[{between.join(sorted(f'{key} |-> {show(item, between)}' for key, item in value.items()))}]"
         case FrozenMap():
-            return f"({' @@ '.join(sorted(f'{show(key)} :> {show(item)}' for key, item in value.items()))})"
+            pairs = (f"{show(key, between)} :> {show(item, between)}" for key, item in value.items())
+            return f"({' @@ '.join(sorted(pairs))})"
 
 
 def function(items: dict[Value, Value]) -> Value:

@@ -32,7 +32,9 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         after: action -> another one: where that has not come before of the same ids, it is not the model's, and they
             leave.
         killed: a prefix of regions, and the action that is the death of a process that has such.
-        alone: a prefix of regions; where several processes have such, a session is left out.
+        numbered: action -> the parameter that counts its steps, whoever takes them: what comes behind a number that
+            another task has taken is not the model's, and leaves.
+        alone: an object; where there are several, a session is left out.
         longest: how many steps are looked at, if ids are no families.
         together: whether several sessions may be looked at in one search, if ids are no families.
         causes: effect -> its cause: of the same parameters, the cause came first.
@@ -57,6 +59,7 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     taken: dict[str, str] = {}
     after: dict[str, str] = {}
     killed: tuple[str, str] = ("", "")
+    numbered: dict[str, str] = {}
     alone: str = ""
     longest: int = 0
     together: bool = False

@@ -62,8 +62,9 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
     vocabulary = {region(action): action for action in spec.actions}
     recorded = [*session.steps, *_deaths(session, lens)]
     beyond = {family: step.action for step in recorded for family in _beyond(step, lens)}
-    if lens.alone and len({step.process for step in session.steps if step.action.startswith(lens.alone)}) > 1:
-        beyond |= {"": f"{lens.alone}* of several processes"}
+    if lens.alone in session.doubles:
+        beyond |= {"": f"several {lens.alone}"}
+    others = dict(_numbers_of_others(recorded, vocabulary, lens))
     steps: list[Seen] = []
     leaving: dict[str, str] = {}
     for step in recorded:
@@ -74,6 +75,8 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
         seen = _seen(step, vocabulary, spec, lens)
         if seen is not None and (before := lens.after.get(seen.action)) and not _came(before, seen, steps, lens):
             leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} without {before}")
+        if seen is not None and (behind := _is_behind(seen, others, lens)):
+            leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} behind another's {behind}")
         if seen is not None and not _families(seen, lens) & (beyond.keys() | leaving.keys()):
             steps.append(seen)
     held = set(_held(steps, lens))
@@ -91,6 +94,20 @@ def _came(before: str, seen: Seen, steps: Iterable[Seen], lens: Lens) -> bool:
     """Tell whether an action has come before, of the ids that a step speaks of."""
     ids = _families(seen, lens)
     return any(each.action == before and ids & _families(each, lens) for each in steps)
+
+
+def _numbers_of_others(steps: Iterable[Step], vocabulary: Mapping[str, str], lens: Lens) -> Iterator[tuple[str, int]]:
+    """Give the first number of each numbered action that a task has taken which the model does not know to take it."""
+    for action, name in lens.numbered.items():
+        taken = (step for step in steps if vocabulary.get(step.action) == action and _is_anothers(step, action, lens))
+        if numbers := [number for step in taken if isinstance(number := step.fields[name], int)]:
+            yield action, min(numbers)
+
+
+def _is_behind(seen: Seen, others: Mapping[str, int], lens: Lens) -> int:
+    """Give the number of another task that a step comes behind; 0: none."""
+    number, another = seen.params.get(lens.numbered.get(seen.action, "")), others.get(seen.action, 0)
+    return another if isinstance(number, int) and 0 < another < number else 0
 
 
 def _deaths(session: Session, lens: Lens) -> Iterator[Step]:

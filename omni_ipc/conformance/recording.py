@@ -6,7 +6,7 @@ A session is an engine with its workers: the runtimes of all processes that shar
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -181,8 +181,13 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
                     objects[place, runtime].append(line)
         for runtime, step in _steps(log):
             runtimes.setdefault((place, runtime), []).append(step)
+    for member in objects.keys() - runtimes.keys():  # who died before its first step
+        if not _is_forked(member, logs, objects):
+            runtimes[member] = []
     for members in _components(runtimes, by_inode.values()):
         steps = sorted((step for member in members for step in runtimes[member]), key=lambda step: step.begin_ns)
+        if not steps:
+            continue
         watched = [line for member in members for line in objects[member]]
         names = [line.name for line in watched]
         whose = sorted({place for place, _ in members})
@@ -194,6 +199,16 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
             files=tuple(logs[place].path for place in whose),
             values={(o.name, c.field): c.value for o in watched for c in o.changes if c.value is not None},
         )
+
+
+def _is_forked(
+    member: tuple[int, int], logs: Sequence[Log], objects: Mapping[tuple[int, int], Sequence[Watched]]
+) -> bool:
+    """Tell whether a runtime is a copy of its parent process's, and so are its objects."""
+    place, runtime = member
+    names = [line.name for line in objects[member]]
+    parents = (other for other, log in enumerate(logs) if log.process.pid == logs[place].process.parent)
+    return any(names == [line.name for line in objects.get((parent, runtime), ())] for parent in parents)
 
 
 def _components(

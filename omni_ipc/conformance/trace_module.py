@@ -81,21 +81,26 @@ def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
     yield "---- MODULE Recorded ----"
     yield "EXTENDS TLC"
     families = (normal((name, {name + rest for _, rest in shape})) for name, shape in pool.families())
-    yield f"RecordedFamilies == {show(frozenset(families))}"
-    yield f"RecordedRequired == {show(normal([case.required for case in cases]))}"
-    yield f"RecordedOrder == {show(normal([list(_order(case)) for case in cases]))}"
-    yield f"RecordedPlaces == {show(normal([_places_of_actions(case) for case in cases]))}"
+    yield f"RecordedFamilies == {_laid_out(frozenset(families))}"
+    yield f"RecordedRequired == {_laid_out(normal([case.required for case in cases]))}"
+    yield f"RecordedOrder == {_laid_out(normal([list(_order(case)) for case in cases]))}"
+    yield f"RecordedPlaces == {_laid_out(normal([_places_of_actions(case) for case in cases]))}"
     yield "RecordedSteps == <<"
     for number, case in enumerate(cases):
         yield f"{', ' if number else ''}<<"
         places = {id(ranked.seen): at for at in _places(case) for ranked in (case.chains[at[0] - 1][at[1] - 1],)}
         causes = _causes(case, lens, places)
         for place, chain in enumerate(case.chains):
-            rows = (show(_row(case, ranked, lens, causes.get(id(ranked.seen), frozenset()))) for ranked in chain)
+            rows = (_laid_out(_row(case, ranked, lens, causes.get(id(ranked.seen), frozenset()))) for ranked in chain)
             yield f"{', ' if place else ''}<<" + "\n, ".join(rows) + ">>"
         yield ">>"
     yield ">>"
     yield "===="
+
+
+def _laid_out(value: Value) -> str:
+    """Write a value in short lines: TLC looks through each line of a module in a time that grows with its square."""
+    return show(value, "\n, ")
 
 
 def _order(case: Case) -> Iterator[tuple[int, int]]:

@@ -114,6 +114,17 @@ def test_a_parameter_may_be_another_field_or_the_name_of_the_task() -> None:
         view_of(step("Writer.Claim"), spec=spec, lens=by_lane)
 
 
+def test_what_comes_behind_a_number_that_another_task_has_taken_is_looked_at_no_more() -> None:
+    """It had taken it before, and uses it later; a number that nobody uses is left to the model."""
+    calling = Spec("", {"DispatcherCall": {"rpc": "Calls"}})
+    lens = Lens("T", tasks={"DispatcherCall": "task"}, numbered={"DispatcherCall": "rpc"})
+    ours = [step("Dispatcher.Call", rpc=number) for number in (1, 3)]
+    other = msgspec.structs.replace(step("Dispatcher.Call", rpc=2), task="another")
+    view = view_of(*ours, other, spec=calling, lens=lens)
+    assert (told(view), view.leaving) == (["DispatcherCall(rpc=1)"], {"": "Dispatcher.Call behind another's 2"})
+    assert told(view_of(*ours, spec=calling, lens=lens)) == ["DispatcherCall(rpc=1)", "DispatcherCall(rpc=3)"]
+
+
 def test_a_spec_without_a_lens_is_told() -> None:
     """With the nearest that has one."""
     with pytest.raises(UnknownName, match="Did you mean 'SplitMap'"):

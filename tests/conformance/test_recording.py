@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from omni_ipc.conformance.lens import find_lens
+from omni_ipc.conformance.looking import look
 from omni_ipc.conformance.manifest import find_folder
+from omni_ipc.conformance.manifest import load as load_manifest
 from omni_ipc.conformance.recording import load
 from omni_ipc.errors import Inconclusive, UsageError
 from tests.support.recordings import cut_inside, doctored
@@ -48,6 +51,30 @@ def test_what_does_not_share_memory_are_several_sessions(tmp_path: Path) -> None
     """Two engines that know nothing of each other are looked at one by one."""
     other = find_folder() / "trace" / "ok" / "future_orphan"
     assert len(load([OK, other])) == 2
+
+
+def rewritten(path: Path, pid: int, parent: int) -> None:
+    """Write beside a file what another process would have written that watches the same, and takes no step."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = [row for row in rows if row["kind"] not in ("begun", "ended", "closed")]
+    rows[0] |= {"pid": pid, "parent": parent}
+    (path.parent / f"{pid}-1.recording.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_a_worker_that_dies_before_its_first_step_is_one_of_the_session(tmp_path: Path) -> None:
+    """Else an engine of two would pass for one of one; what a fork has copied is no second engine."""
+    folder = shutil.copytree(OK.parent / "late_answers", tmp_path / "copy")
+    (alone,) = load([folder])
+    worker = worker_of(folder)
+    (engine,) = (path for path in folder.iterdir() if path != worker)
+    engine_pid = json.loads(engine.read_text().partition("\n")[0])["pid"]
+    rewritten(engine, pid=2, parent=engine_pid)
+    (forked,) = load([folder])
+    assert (alone.doubles, forked.doubles, len(forked.processes)) == ((), (), 2)
+    rewritten(worker, pid=3, parent=engine_pid)
+    (session,) = load([folder])
+    assert (session.doubles, len(session.processes), len(session.steps)) == (("InFlight",), 3, len(alone.steps))
+    assert look(session, *find_lens("StaleReply", load_manifest())).left_out == {"": "several InFlight"}
 
 
 def test_a_recording_that_is_given_twice_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,8 +66,8 @@ def test_a_value_wrapped_over_lines_is_the_same_value() -> None:
 
 @given(VALUES)
 def test_what_is_shown_is_parsed_back(value: Value) -> None:
-    """`parse` undoes `show`, for every value."""
-    assert parse(show(value)) == value
+    """`parse` undoes `show`, for every value, in one line or in many."""
+    assert parse(show(value)) == parse(show(value, "\n, ")) == value
 
 
 @given(VALUES)

@@ -33,19 +33,22 @@ class Holding(NativeRuntime):
     """Lets nobody come to a region before another one was left.
 
     Attributes:
-        after: region -> the other one.
+        after: region -> the other one; "task: region" holds this task alone.
+        held: of these, whether somebody has come there.
         passed: region -> whether somebody has left it.
     """
 
     def __init__(self) -> None:
         self.after: dict[str, str] = {}
+        self.held: Mapping[str, threading.Event] = defaultdict(threading.Event)
         self.passed: Mapping[str, threading.Event] = defaultdict(threading.Event)
 
     def region(
         self, action: str, lock: api.Lock | api.Condition | None = None, /, **fields: Field
     ) -> AbstractContextManager[Any, bool | None]:
-        if action in self.after:
-            assert self.passed[self.after[action]].wait(PATIENCE_S)
+        for name in {action, f"{threading.current_thread().name}: {action}"} & self.after.keys():
+            self.held[name].set()
+            assert self.passed[self.after[name]].wait(PATIENCE_S)
         return self._noted(action, super().region(action, lock, **fields))
 
     @contextlib.contextmanager
@@ -81,6 +84,18 @@ def late_answers(rt: Holding, engine: Engine) -> None:
             engine.generate(request)
 
 
+def overtaken(rt: Holding, engine: Engine) -> None:
+    """Another task has taken the number of its call when the dispatcher takes the next one, and calls before it."""
+    engine.generate(Request("first"))
+    rt.passed["Dispatcher.Send"].clear()
+    rt.after["waking: Dispatcher.Call"] = "Dispatcher.Send"
+    waking = threading.Thread(target=engine.wake, name="waking")
+    waking.start()
+    assert rt.held["waking: Dispatcher.Call"].wait(PATIENCE_S)
+    engine.generate(Request("second"))
+    waking.join()
+
+
 def sleeps(rt: Holding, engine: Engine) -> None:
     """One sleep is refused, for an output is in flight; the next one is not, and behind it there are outputs again."""
     stream = engine.submit(Request("first"))
@@ -114,6 +129,7 @@ def leaves(rt: Holding, engine: Engine) -> None:
 
 PROGRAMS: Mapping[str, tuple[Callable[[Holding, Engine], None], EngineConfig]] = {
     "late_answers": (late_answers, EngineConfig(max_batch=1, rpc_timeout_s=0.3)),
+    "overtaken": (overtaken, EngineConfig()),
     "sleeps": (sleeps, EngineConfig(drain_timeout_s=0.1, device=DEVICE)),
     "leaves": (leaves, EngineConfig(device=DEVICE)),
 }
