@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import _socket
+import contextlib
 import math
+import os
 import socket
+from collections import Counter
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +24,10 @@ class Sockets:
         self._rt = rt
         self.made: list[SteppedSocket] = []
         self.module: Any = SimpleNamespace(**{**vars(socket), "socket": self._socket, "socketpair": self._pair})
+
+    def at(self, fd: int) -> SteppedSocket:
+        """Find the open one with this descriptor."""
+        return next(each for each in self.made if each.fileno() == fd)
 
     def _socket(self, *args: int, **options: int) -> SteppedSocket:
         made = SteppedSocket(*args, **options)
@@ -58,6 +65,16 @@ class SteppedSocket(_socket.socket):
     def recvmsg(self, *args: int) -> Any:
         return self._stepped(super().recvmsg, *args)
 
+    def readable(self) -> bool:
+        """Tell whether a recv would give something, an end or an error."""
+        try:
+            super().recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
+
     def shutdown(self, how: int) -> None:
         self._was_shut = True
         super().shutdown(how)
@@ -78,3 +95,12 @@ class SteppedSocket(_socket.socket):
                     raise
             self._rt.sleep(LOOK_EVERY_S)
             assert self._was_shut or self.fileno() >= 0, "it was closed, which wakes nobody who waits in it"
+
+
+def descriptors() -> Counter[str]:
+    """Count what is open, by its kind; but for memory, which goes with the last view of it."""
+    kinds: Counter[str] = Counter()
+    for fd in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+            kinds[os.readlink(f"/proc/self/fd/{fd}").partition(":[")[0]] += 1
+    return Counter({kind: count for kind, count in kinds.items() if not kind.startswith("/memfd:")})

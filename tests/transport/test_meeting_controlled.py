@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from omni_ipc.transport.liveness import this_process
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.rendezvous import Server
 from tests.support.lanes import plain_lane
-from tests.support.sockets import Sockets
+from tests.support.sockets import Sockets, descriptors
 
 LONG_S = 5.0
 
@@ -44,15 +43,6 @@ class World:
         tasks = [self.rt.spawn(each, name=f"task {number}") for number, each in enumerate(doing)]
         for task in tasks:
             task.join()
-
-
-def descriptors() -> Counter[str]:
-    """Count what is open, by its kind; but for memory, which goes with the last view of it."""
-    kinds: Counter[str] = Counter()
-    for fd in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
-            kinds[os.readlink(f"/proc/self/fd/{fd}").partition(":[")[0]] += 1
-    return Counter({kind: count for kind, count in kinds.items() if not kind.startswith("/memfd:")})
 
 
 @pytest.fixture
