@@ -166,6 +166,20 @@ def test_what_is_minted_while_the_table_is_closed_is_settled_or_refused(requests
     assert (report.failure, set(report.outcomes)) == (None, {"False"}), report.reason
 
 
+def test_no_call_is_kept_behind_the_end() -> None:
+    """It fails with the end, or was answered before; what is answered behind that is discarded."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        table = OutputTable(rt=rt)
+        table.expect_rpc(1)
+        pump = rt.spawn(lambda: table.settle_rpc(1, "answer"), name="pump")
+        table.close(ShutdownError("It is over."))
+        pump.join()
+        assert table.describe() == Pending()
+
+    exhaust(scenario)
+
+
 @pytest.mark.parametrize("ending", ["drop", "close"])
 def test_no_split_map_is_kept_behind_the_end_of_its_batch(ending: str) -> None:
     """Whether the map, the batch or the end comes first."""

@@ -9,14 +9,16 @@ from typing import Any, cast
 import pytest
 
 from omni_ipc.device.host import HostDevice
-from omni_ipc.errors import FormatError, Full, OmniError, PeerClosed, PeerDied, ShutdownError, Timeout
+from omni_ipc.errors import Aborted, FormatError, Full, OmniError, PeerClosed, PeerDied, ShutdownError, Timeout
 from omni_ipc.records import Verdict
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving import factory
 from omni_ipc.serving.announcer import Announcer
+from omni_ipc.serving.config import ServingConfig
 from omni_ipc.serving.messages import Execute
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.serving.pump import ResultPump
+from omni_ipc.serving.pumping import InlinePump
 from omni_ipc.serving.spec import MOST_BYTES, SEND_TIMEOUT_S
 from omni_ipc.testbed import ControlledRuntime, explore
 from omni_ipc.transport.bell import create_doorbell
@@ -49,15 +51,17 @@ class Said:
 
 
 class Pumped:
-    """A pump in a task of its own, and an output that somebody waits for."""
+    """A pump, in a task of its own unless others turn it, and an output that somebody waits for."""
 
-    def __init__(self, rt: Runtime) -> None:
+    def __init__(self, rt: Runtime, *, inline: bool = False) -> None:
         self.link, self.ends = Said(rt), list[OmniError]()
         self.table = OutputTable(rt=rt)
-        self.awaited = self.table.wait(self.table.mint().output)
+        self.output = self.table.mint().output
+        self.awaited = self.table.wait(self.output)
         link = cast("Any", self.link)
         self.pump = ResultPump(rt=rt, link=link, table=self.table, poll_s=POLL_S, end=self._end)
-        self.task = rt.spawn(self._run, name="pump")
+        if not inline:
+            self.task = rt.spawn(self._run, name="pump")
 
     def _run(self) -> None:
         try:
@@ -108,6 +112,28 @@ def test_a_pump_that_is_ended_from_outside_leaves_nobody_waiting() -> None:
         assert "ended from outside" in str(pumped.awaited.exception(10 * POLL_S))
         pumped.task.join()
         assert len(pumped.ends) == 1
+
+    exhaust(scenario)
+
+
+def test_whoever_turns_the_pump_turns_it_until_what_it_waits_for_is_there() -> None:
+    """However many turns bring nothing; and a shutdown waits for the goodbye in the same way."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        pumped = Pumped(rt, inline=True)
+        inline = InlinePump(rt=rt, pump=pumped.pump, config=ServingConfig(poll_s=POLL_S))
+
+        def work() -> None:
+            rt.sleep(3.5 * POLL_S)
+            pumped.table.drop(pumped.output)
+            rt.sleep(3.5 * POLL_S)
+            pumped.link.events.put(PeerClosed("All have ended."))
+
+        worker = rt.spawn(work, name="worker")
+        with pytest.raises(Aborted):
+            inline.wait(pumped.awaited, 10 * POLL_S)
+        assert inline.finish(10 * POLL_S)
+        worker.join()
 
     exhaust(scenario)
 
