@@ -68,12 +68,10 @@ class OutputStream:
         """
         account = self._take()
         try:
-            output = await follow(account)
+            return await follow(account)
         except BaseException:  # cancelled, too
             self.close()
             raise
-        self._over = True
-        return output
 
     def result(self) -> RequestOutput:
         """Take the output, and block until it is here.
@@ -83,12 +81,10 @@ class OutputStream:
         """
         account = self._take()
         try:
-            output = follow_blocking(account)
+            return follow_blocking(account)
         except BaseException:  # interrupted, too
             self.close()
             raise
-        self._over = True
-        return output
 
     def close(self) -> None:
         """Give the output up, if it was not taken; idempotent."""

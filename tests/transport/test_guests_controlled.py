@@ -188,3 +188,19 @@ def test_a_hold_without_its_fence_is_found() -> None:
     assert found.verdict is Verdict.VIOLATED
     assert found.failure is not None
     assert "the picture changed under its holder" in found.failure.message
+
+
+def test_a_guest_that_attaches_is_never_taken_for_a_dead_one() -> None:
+    """At no moment of its signature, in a place that nobody had before."""
+
+    def scenario(rt: Runtime) -> None:
+        world = World(rt)
+        words, word = rt.words(world.shop.memory), world.shop.geometry.signature_word(1)
+        words.store(word, 0)
+        words.store(word + 1, 0)
+        attaching = rt.spawn(world.guest._sign, name="guest")
+        assert not world.shop.slab._forget_the_dead()
+        attaching.join()
+
+    report = explore(scenario, declared=True)
+    assert (report.failure, report.verdict) == (None, Verdict.HOLDS), report.reason

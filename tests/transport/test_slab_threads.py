@@ -239,6 +239,20 @@ def test_each_slot_is_prepared_once_and_stays_free_when_that_fails() -> None:
     assert (report.failure, report.outcomes) == (None, ("(1, 2)",))
 
 
+def test_who_waits_is_woken_when_a_reader_is_forgotten() -> None:
+    """Nobody of that reader is left to wake it."""
+
+    def scenario(rt: Runtime) -> bool:
+        world, got = World(rt, SlotClass(SMALL, 1)), list[Loan | None]()
+        world.read().never()
+        world.together(lambda: got.append(world.lend(timeout=LONG_S)), lambda: world.slab.forget(0))
+        assert rt.now() == 0, "somebody slept until its time was over"
+        return got[0] is not None
+
+    report = explore(scenario, declared=True)
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("True",)), report.reason
+
+
 def test_a_reader_that_attaches_is_never_taken_for_a_dead_one() -> None:
     """At no moment of its signature: the writer would lend again what it holds."""
 

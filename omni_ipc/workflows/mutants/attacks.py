@@ -21,7 +21,9 @@ _WALK_S = 4  # of computing, for one model: most are walked whole in less
 _SCHEDULES = 500  # for one scenario: faults that are found at all are found in tens; what is exhausted ends before
 _OVER_LANES = ("dual_writer_ring", "overflow")  # whose tasks share bytes, and so depend on fences
 _EXPLORES = re.compile(
-    r"^from (omni_ipc\.testbed|omni_ipc\.workflows\.exploring|tests\.\S*exhausting) import .*(explore|exhaust)", re.M
+    r"^from (omni_ipc\.testbed|omni_ipc\.workflows\.exploring|tests\.\S*exhausting|tests\.support\.talks) import "
+    r".*(explore|exhaust|sample)",
+    re.M,
 )
 _TESTED = (*ROOMS, "scenarios")
 
