@@ -87,12 +87,13 @@ def test_many_programs_that_hold_hide_no_outcome(tmp_path: Path, tell_seeds: Tel
     assert compared >= 720
 
 
-def test_a_loop_with_threads_beside_it_hides_no_outcome(tmp_path: Path, tell_seeds: Tell) -> None:
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_a_loop_with_threads_beside_it_hides_no_outcome(first: int, tmp_path: Path, tell_seeds: Tell) -> None:
     """The same of asyncio's tasks, and threads that post to their loop or share state with them."""
-    seeds = range(40)
+    seeds = range(first, first + 10)
     compared = compare(seeds, tmp_path, draw_loop)
     tell_seeds(seeds, compared)
-    assert compared >= 30
+    assert compared >= 7
 
 
 @pytest.mark.soak
