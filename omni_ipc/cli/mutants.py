@@ -24,6 +24,9 @@ def mutants(
         list[str] | None,
         typer.Option(metavar="KIND", help="Attacks of this kind alone: conform, explore, tests. May be given again."),
     ] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep what all came to: tests/mutants/matrix.json, docs/mutants.md.")
+    ] = False,
     show: Annotated[bool, typer.Option("--list", help="Show the mutants' names, and attack none.")] = False,
     json: Json = None,
 ) -> int:
@@ -37,7 +40,7 @@ def mutants(
         return out.write("mutants", 0, chosen)
     kinds = mutating.kinds(by)
     with working("making mutants") as show_progress:
-        found = mutating.mutate(resume, only=only, by=kinds, jobs=jobs, progress=show_progress)
+        found = mutating.mutate(resume, only=only, by=kinds, jobs=jobs, progress=show_progress, record=record)
     columns = ("fault", "mutants", *(f"killed by {kind}" for kind in found.rows[0].killed), "no fault", "survived")
     rows = [(row.fault, row.mutants, *row.killed.values(), row.equivalent, row.survived) for row in found.rows]
     out.say(table(columns, [tuple(map(str, row)) for row in rows]))

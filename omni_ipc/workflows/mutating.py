@@ -10,6 +10,7 @@ import msgspec
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.mutants import judged as judgements
+from omni_ipc.workflows.mutants import matrix
 from omni_ipc.workflows.mutants.attacks import How, Kind, attacks
 from omni_ipc.workflows.mutants.campaign import Campaign, Progress
 from omni_ipc.workflows.mutants.catalogue import Mutant, catalogue
@@ -68,25 +69,32 @@ def kinds(names: Sequence[str] | None) -> tuple[Kind, ...]:
     return tuple(kind for kind in Kind if names is None or kind in names)
 
 
-def mutate(folder: Path, *, only: str | None, by: Sequence[Kind], jobs: int, progress: Progress) -> Mutated:
+def mutate(
+    folder: Path, *, only: str | None, by: Sequence[Kind], jobs: int, progress: Progress, record: bool = False
+) -> Mutated:
     """Attack mutants, and go on with what the folder holds.
 
     Args:
         by: the kinds of attacks; another time, others may follow.
+        record: what becomes of them, in the checkout's matrix and on its page; of all, and not of some alone.
 
     Raises:
         UsageError: the folder holds a campaign against another state of the checkout; or no mutant has such a name; or
-            ``jobs`` is not positive.
+            ``jobs`` is not positive; or some alone are to be recorded.
         EnvironmentMissing: coverage is not installed.
     """
     if jobs < 1:
         raise UsageError(f"jobs must be positive, and is {jobs}. Leave it out for two attacks at a time.")
+    if record and only is not None:
+        raise UsageError("The matrix is of all mutants. Leave the pattern out; what is known is not done again.")
     checkout = find_checkout()
     judged = judgements.load(checkout)
     notes = Notes(folder, digest(checkout))
     chosen = catalogue(checkout, only)
     able = [attack for attack in attacks(checkout) if attack.kind in by]
     fates = Campaign(notes, checkout, jobs=jobs).run(chosen, able, progress)
+    if record:
+        matrix.record(checkout, chosen, fates, judged)
     unusable = tuple(name for name, reach in notes.reach.items() if reach.how is not How.NOTHING)
     return summed(chosen, fates, judged, unusable)
 

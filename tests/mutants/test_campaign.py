@@ -91,6 +91,17 @@ def test_a_campaign_is_refused_after_an_edit(small: Small) -> None:
         small.run(SEES_SENT)
 
 
+def test_what_is_written_of_a_campaign_is_no_edit(small: Small) -> None:
+    """Judgements, matrix and page: it goes on behind them."""
+    small.run(SEES_SENT)
+    before = small.notes.fates()
+    for name in ("docs/mutants.md", "tests/mutants/judged.json"):
+        path = small.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}")
+    assert small.notes.fates() == before != []
+
+
 def test_an_interrupted_campaign_keeps_what_it_knew_and_takes_no_killed_attack_for_a_kill(
     small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

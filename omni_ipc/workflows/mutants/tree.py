@@ -13,6 +13,7 @@ import omni_ipc
 from omni_ipc.errors import UsageError
 from omni_ipc.workflows.mutants.catalogue import Mutant
 
+_ABOUT = ("docs/mutants.md", "tests/mutants/")  # what is written of campaigns, and no attack reads
 _PARTS = ("omni_ipc", "spec", "tests", "docs", "scripts", "pyproject.toml", "README.md")
 
 
@@ -67,11 +68,12 @@ def find_checkout() -> Path:
 
 
 def digest(checkout: Path) -> str:
-    """Tell one state of the checkout from another."""
+    """Tell one state of the checkout from another, by all that an attack may depend on."""
     total = hashlib.sha256()
     for part in _PARTS:
         path = checkout / part
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file() and "__pycache__" not in file.parts:
-                total.update(file.relative_to(checkout).as_posix().encode() + b"\0" + file.read_bytes())
+            name = file.relative_to(checkout).as_posix()
+            if file.is_file() and "__pycache__" not in file.parts and not name.startswith(_ABOUT):
+                total.update(name.encode() + b"\0" + file.read_bytes())
     return total.hexdigest()[:16]
