@@ -120,13 +120,16 @@ Awake == IF dispatcher = "asleep" THEN "ready" ELSE dispatcher
 (* What a client does when its request was admitted. *)
 Begun(number) == IF number \in Asking THEN "asking" ELSE "holding"
 
+(* How many may wait. *)
+HaveRoom(numbers) == Cardinality(numbers) < MaxWaiting
+
 (* A request is admitted, or refused, at the call. *)
 EngineAdmit(number) ==
     /\ client[number] = "calling"
     /\ \A other \in Numbers : other < number => client[other] # "calling"
     /\ deserted' = {}
     /\ Drop(GivenUp(deserted))
-    /\ IF Cardinality(waiting \ deserted) < MaxWaiting
+    /\ IF HaveRoom(waiting \ deserted)
        THEN /\ waiting' = (waiting \ deserted) \cup {number}
             /\ outcome' = [Ended(deserted) EXCEPT ![number] = "open"]
             /\ client' = [client EXCEPT ![number] = Begun(number)]
@@ -137,9 +140,12 @@ EngineAdmit(number) ==
             /\ UNCHANGED dispatcher
     /\ UNCHANGED <<output, others, owner, arriving>>
 
+(* Whoever sleeps is woken. *)
+Looks == dispatcher = "ready"
+
 (* The dispatcher takes the request that has waited longest, and sends it; or it falls asleep. *)
 DispatcherTake ==
-    /\ dispatcher = "ready"
+    /\ Looks
     /\ deserted' = {}
     /\ outcome' = Ended(deserted)
     /\ cached' = cached \ GivenUp(deserted)
@@ -157,13 +163,16 @@ DispatcherTake ==
                /\ arriving' = arriving \cup {Len(owner')}
     /\ UNCHANGED <<output, client, others>>
 
+(* An answer is behind the outputs of earlier forwards. *)
+IsBehind(computed, outputs) == \A other \in outputs : other >= computed
+
 (* The dispatcher hands the output's id to the stream, or drops the output if the request has ended. *)
 DispatcherSettle ==
     LET computed == Len(owner)
         number == owner[computed]
         wanted == Ended(deserted)[number] = "open"
     IN /\ dispatcher = "took"
-       /\ \A other \in arriving : other >= computed    \* the answer is behind the outputs of earlier forwards
+       /\ IsBehind(computed, arriving)
        /\ dispatcher' = "ready"
        /\ deserted' = {}
        /\ waiting' = waiting \ deserted
@@ -204,9 +213,12 @@ StreamDeliver(number) ==
     /\ client' = [client EXCEPT ![number] = IF outcome[number] = "open" THEN "served" ELSE "failed"]
     /\ UNCHANGED <<waiting, output, deserted, others, dispatcher, owner, arriving, table>>
 
-(* A stream that was told of an error, or is closed, ends its request. *)
+(* Who ends its request: a stream that was told of an error, or is closed. *)
+MayEnd(number) == client[number] = "failing" \/ (client[number] = "holding" /\ number \in Closing)
+
+(* A stream ends its request. *)
 StreamEnd(number) ==
-    /\ client[number] = "failing" \/ (client[number] = "holding" /\ number \in Closing)
+    /\ MayEnd(number)
     /\ outcome' = Ended({number})
     /\ waiting' = waiting \ {number}
     /\ client' = [client EXCEPT ![number] = IF @ = "failing" THEN "failed" ELSE "closed"]
@@ -216,16 +228,20 @@ StreamEnd(number) ==
 (* The call of submit has returned. *)
 Submitted(number) == client[number] # "calling"
 
-(* Somebody aborts an id, once requests of it were submitted: those of them that are open end. *)
+(* Those of some requests that are open end. *)
+Abort(numbers) ==
+    /\ outcome' = Ended(numbers)
+    /\ waiting' = waiting \ numbers
+    /\ client' = Told(numbers)
+    /\ Drop(GivenUp(numbers))
+    /\ UNCHANGED <<output, deserted, looked, dispatcher, owner, arriving>>
+
+(* Somebody aborts an id, once requests of it were submitted. *)
 EngineAbort ==
     /\ ~aborted
     /\ \A number \in Aborted : Submitted(number)
     /\ aborted' = TRUE
-    /\ outcome' = Ended(Aborted)
-    /\ waiting' = waiting \ Aborted
-    /\ client' = Told(Aborted)
-    /\ Drop(GivenUp(Aborted))
-    /\ UNCHANGED <<output, deserted, looked, dispatcher, owner, arriving>>
+    /\ Abort(Aborted)
 
 (* A stream is deleted: its destructor takes no lock, and ends nothing by itself. *)
 StreamDesert(number) ==

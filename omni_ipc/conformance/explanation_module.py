@@ -73,7 +73,7 @@ def _next(spec: Spec, lens: Lens) -> Iterator[str]:
     yield "GoOn__ =="
     yield "    \\/ \\E chain \\in DOMAIN progress : HasMore(chain) /\\ WindowAllows(chain)"
     yield '        /\\ (\\A cause \\in FieldOf(NextRecorded(chain), "after", {}) : HasCome__(cause))'
-    yield "        /\\ TakeRecorded(NextRecorded(chain)) /\\ ShowsRecorded(NextRecorded(chain)) /\\ AdvanceChain(chain)"
+    yield "        /\\ TakeRecorded(NextRecorded(chain)) /\\ AdvanceChain(chain) /\\ ShowsRecorded(NextRecorded(chain))"
     yield "    \\/ \\E chain \\in DOMAIN progress : MayBeNext(chain)"
     yield "        /\\ TakeUnseen(NextRecorded(chain)) /\\ UNCHANGED <<progress, recording>>"
     yield "    \\/ \\E chain \\in DOMAIN progress : HasMore(chain) /\\ CameEarly__(Place__(chain))"
@@ -88,8 +88,8 @@ def _next(spec: Spec, lens: Lens) -> Iterator[str]:
     yield f"    \\/ \\E chain \\in DOMAIN progress, place \\in 1..{NEAR} :"
     yield "        /\\ progress[chain] + place <= Len(RecordedChains[chain])"
     yield "        /\\ TakeRecorded(RecordedChains[chain][progress[chain] + place])"
-    yield "        /\\ ShowsRecorded(RecordedChains[chain][progress[chain] + place])"
     yield "        /\\ UNCHANGED <<progress, recording>>"
+    yield "        /\\ ShowsRecorded(RecordedChains[chain][progress[chain] + place])"
     yield '        /\\ repair__\' = <<"early", <<chain, progress[chain] + place>>, progress>>'
     for action, domains in spec.actions.items():
         yield f"    \\/ {_bounds(domains)}{_call(action, domains)} /\\ UNCHANGED <<progress, recording>>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -39,11 +39,14 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         together: whether several sessions may be looked at in one search, if ids are no families.
         causes: effect -> its cause: of the same parameters, the cause came first.
         until: a step that takes hold of something -> the one that lets go: who leaves in between has not taken hold.
+        single: action -> a variable of which the model takes one member at most; where more go, the ids leave.
         lost: regions behind which the model cannot follow whom they name: their ids leave.
-        beyond: regions of what the model does not speak of; a family that meets one is left out.
+            Of any task, or of one, or of all others: "task: region", "not task: region".
+        beyond: regions, likewise, of what the model does not speak of; a family that meets one is left out.
         defined: constant or definition of the model -> what the trace module defines for it.
         assigned: constant of the model -> its value, as in a cfg.
-        told: constant of the model -> object and field that tell its value.
+        told: constant of the model -> object and field that tell its value; where they do not, a session is left out.
+        listed: action -> the parameter whose values the trace module has beside the steps, in their order.
         whole: the constant that has the name of each family, even if no step bears it.
         families: what separates the name of a family from the rest of an id; without it all ids are one family.
     """
@@ -65,11 +68,13 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     together: bool = False
     causes: dict[str, str] = {}
     until: dict[str, str] = {}
+    single: dict[str, str] = {}
     lost: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     defined: dict[str, str] = {}
     assigned: dict[str, str] = {}
     told: dict[str, tuple[str, str]] = {}
+    listed: dict[str, str] = {}
     whole: str = ""
     families: str = ""
 
@@ -82,6 +87,19 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def takes_unseen(self, action: str) -> bool:
         """Tell whether the model may take an action of which no recording tells."""
         return any(re.search(rf"\b{action}\b", taken) for taken in self.unseen.values())
+
+    def names(self, step: Step, regions: Collection[str]) -> bool:
+        """Tell whether a step is one of some regions, by whoever takes it."""
+        others = (each for each in regions if each.startswith("not ") and each.endswith(f": {step.action}"))
+        return (
+            step.action in regions
+            or f"{step.task}: {step.action}" in regions
+            or any(each != f"not {step.task}: {step.action}" for each in others)
+        )
+
+    def families_of(self, step: Step) -> Iterator[str]:
+        """Name the families whose ids are fields of a step."""
+        yield from map(self.family, step.fields.values() if self.families else [""])
 
     def family(self, value: Field) -> str:
         """Name the family of an id."""

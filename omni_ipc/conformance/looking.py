@@ -64,6 +64,8 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
     beyond = {family: step.action for step in recorded for family in _beyond(step, lens)}
     if lens.alone in session.doubles:
         beyond |= {"": f"several {lens.alone}"}
+    if untold := [name for name, field in lens.told.values() if (name, field) not in session.values]:
+        beyond |= {"": f"no {untold[0]}"}
     others = dict(_numbers_of_others(recorded, vocabulary, lens))
     steps: list[Seen] = []
     leaving: dict[str, str] = {}
@@ -154,8 +156,8 @@ def _param(step: Step, action: str, name: str, lens: Lens) -> Field:
 
 def _beyond(step: Step, lens: Lens) -> Iterator[str]:
     """Name the families that the model does not speak of, because they meet this step."""
-    if step.action in lens.beyond:
-        yield from map(lens.family, step.fields.values())
+    if lens.names(step, lens.beyond):
+        yield from lens.families_of(step)
 
 
 def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Iterator[str]:
@@ -166,14 +168,20 @@ def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) 
     if action is not None and (_is_refused(step, action, lens) or _is_anothers(step, action, lens)):
         seen = _seen(step, vocabulary, spec, lens)
         yield from _families(seen, lens) if seen is not None else ()
-    if step.action in lens.lost:
-        yield from map(lens.family, step.fields.values())
+    if lens.names(step, lens.lost) or _takes_several(step, action, lens):
+        yield from lens.families_of(step)
     is_unknown = action is None or _is_anothers(step, action, lens)
     if is_unknown and any(name in lens.observes for name in step.looked):
         parameters = {name for each in spec.actions.values() for name in each}
         yield from (lens.family(value) for name, value in step.fields.items() if name in parameters)
         for _, change in lens.observed(step):
             yield from map(lens.family, (*change.came, *change.gone))
+
+
+def _takes_several(step: Step, action: str | None, lens: Lens) -> bool:
+    """Tell whether more members of a variable go in a step than the model takes at once."""
+    variable = lens.single.get(action or "")
+    return any(name == variable and len(change.gone) > 1 for name, change in lens.observed(step))
 
 
 def _is_anothers(step: Step, action: str, lens: Lens) -> bool:

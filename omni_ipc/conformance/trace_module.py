@@ -7,6 +7,7 @@ Validation ── extends ──► TraceX ──► MCX, X          the model
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from omni_ipc.conformance.cases import Case, Pool
@@ -63,7 +64,7 @@ def _validation(spec: Spec, lens: Lens, probes: Sequence[str]) -> Iterator[str]:
     yield "ValidationNext == \\E chain \\in DOMAIN progress : "
     yield "    /\\ MayBeNext(chain)"
     yield "    /\\ LET step == NextRecorded(chain) IN"
-    yield "        \\/ TakeRecorded(step) /\\ ShowsRecorded(step) /\\ AdvanceChain(chain)"
+    yield "        \\/ TakeRecorded(step) /\\ AdvanceChain(chain) /\\ ShowsRecorded(step)"
     yield "        \\/ TakeUnseen(step) /\\ UNCHANGED <<progress, recording>>"
     yield "    /\\ probed' = probed \\cup ProbesReached'"
     yield "ValidationSpec == ValidationInit /\\ [][ValidationNext]_<<vars, progress, probed, recording>>"
@@ -85,6 +86,9 @@ def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
     yield f"RecordedRequired == {_laid_out(normal([case.required for case in cases]))}"
     yield f"RecordedOrder == {_laid_out(normal([list(_order(case)) for case in cases]))}"
     yield f"RecordedPlaces == {_laid_out(normal([_places_of_actions(case) for case in cases]))}"
+    yield f"RecordedMost == {_laid_out(normal(dict(_most(cases))))}"
+    yield f"RecordedListed == {_laid_out(normal([_listed(case, lens) for case in cases]))}"
+    yield f"RecordedTold == {_laid_out(normal([_told(case, lens) for case in cases]))}"
     yield "RecordedSteps == <<"
     for number, case in enumerate(cases):
         yield f"{', ' if number else ''}<<"
@@ -96,6 +100,11 @@ def _recorded(lens: Lens, cases: Sequence[Case], pool: Pool) -> Iterator[str]:
         yield ">>"
     yield ">>"
     yield "===="
+
+
+def _told(case: Case, lens: Lens) -> dict[str, Field]:
+    """What the recording tells of constants."""
+    return {name: case.view.session.values[told] for name, told in lens.told.items()}
 
 
 def _laid_out(value: Value) -> str:
@@ -114,6 +123,22 @@ def _places_of_actions(case: Case) -> dict[str, list[tuple[int, int]]]:
     for chain, place in _order(case):
         found.setdefault(case.chains[chain - 1][place - 1].seen.action, []).append((chain, place))
     return found
+
+
+def _most(cases: Sequence[Case]) -> Counter[str]:
+    """Count the steps of each action in whichever case has most."""
+    most: Counter[str] = Counter()
+    for case in cases:
+        most |= Counter(seen.action for seen in case.steps)
+    return most
+
+
+def _listed(case: Case, lens: Lens) -> dict[str, list[Field]]:
+    """Give the values of parameters, step by step; TLC would go through all steps for each of them."""
+    return {
+        action: [case.named(seen.params[name], lens) for seen in case.steps if seen.action == action]
+        for action, name in lens.listed.items()
+    }
 
 
 def _places(case: Case) -> Iterator[tuple[int, int]]:
@@ -170,7 +195,7 @@ def _configuration(spec: Spec, lens: Lens, cases: Sequence[Case], pool: Pool) ->
                 constants[spec.actions[seen.action][name]].add(value)
     yield "CONSTANTS"
     values = {name: show(normal(together)) for name, together in constants.items() if name not in lens.defined}
-    values |= lens.assigned | {name: show(cases[0].view.session.values[told]) for name, told in lens.told.items()}
+    values |= {name: show(value) for name, value in _told(cases[0], lens).items()} | lens.assigned
     for name, value in values.items():
         yield f"    {name} = {value}"
     for name, definition in lens.defined.items():

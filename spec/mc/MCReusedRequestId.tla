@@ -9,7 +9,7 @@ RefinesProp == Abs!FairSpec
 
 (* Defect reused_request_id: whatever is open under the id ends with the stream that is closed. *)
 StreamEnd_Bug(number) ==
-    /\ client[number] = "failing" \/ (client[number] = "holding" /\ number \in Closing)
+    /\ MayEnd(number)
     /\ outcome' = Ended(Numbers)
     /\ waiting' = waiting \ Open(Numbers)
     /\ client' = [Told(Numbers) EXCEPT ![number] = IF @ = "failing" THEN "failed" ELSE "closed"]
@@ -24,7 +24,7 @@ Awake_Never == dispatcher
 DispatcherSettle_Keeps ==
     LET computed == Len(owner)
     IN /\ dispatcher = "took"
-       /\ \A other \in arriving : other >= computed
+       /\ IsBehind(computed, arriving)
        /\ dispatcher' = "ready"
        /\ output' = [output EXCEPT ![owner[computed]] = computed]
        /\ UNCHANGED <<waiting, outcome, deserted, client, others, owner, arriving, table>>
@@ -33,7 +33,7 @@ DispatcherSettle_Keeps ==
 DispatcherSettle_Confuses ==
     LET computed == Len(owner)
     IN /\ dispatcher = "took"
-       /\ \A other \in arriving : other >= computed
+       /\ IsBehind(computed, arriving)
        /\ dispatcher' = "ready"
        /\ output' = [output EXCEPT ![2] = computed]
        /\ UNCHANGED <<waiting, outcome, deserted, client, others, owner, arriving, table>>

@@ -32,13 +32,15 @@ RECURSIVE InARow(_)
 InARow(set) == IF set = {} THEN <<>> ELSE LET one == CHOOSE x \in set : TRUE IN <<one>> \o InARow(set \ {one})
 
 (* Of a recording all steps, or those of an action, in the order of their beginnings. *)
-AllRecorded ==
-    [number \in DOMAIN RecordedSteps |->
-        [nth \in DOMAIN RecordedOrder[number] |->
-            RecordedSteps[number][RecordedOrder[number][nth][1]][RecordedOrder[number][nth][2]]]]
+AllRecorded(number) ==
+    [nth \in DOMAIN RecordedOrder[number] |->
+        RecordedSteps[number][RecordedOrder[number][nth][1]][RecordedOrder[number][nth][2]]]
 RecordedOf(number, action) ==
     [nth \in DOMAIN FieldOf(RecordedPlaces[number], action, <<>>) |->
         RecordedSteps[number][RecordedPlaces[number][action][nth][1]][RecordedPlaces[number][action][nth][2]]]
+
+(* How many steps of an action a recording has at most. *)
+MostOf(action) == FieldOf(RecordedMost, action, 0)
 
 (* No step that was not taken was over before this one began. *)
 WindowAllows(chain) ==

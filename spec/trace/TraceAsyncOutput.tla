@@ -3,14 +3,13 @@
 (* worker, and whatever they really did, up to a step that the model lacks.    *)
 EXTENDS MCAsyncOutput, Recording
 
-Admitted == RecordedOf(1, "EngineAdmit")
-MintedIds == [number \in DOMAIN RecordedOf(1, "DispatcherMint") |-> ToString(number)]
-RecordedNumbers == DOMAIN Admitted
-RecordedSubmitted == [number \in DOMAIN Admitted |-> Admitted[number].request]
+MintedIds == [number \in 1 .. MostOf("DispatcherMint") |-> ToString(number)]
+RecordedNumbers == 1 .. MostOf("EngineAdmit")
+RecordedSubmitted == RecordedListed[1].EngineAdmit
 RecordedBatches == {MintedIds[number] : number \in DOMAIN MintedIds}
 RecordedParts == [id \in RecordedBatches |-> [place \in 1..MaxBatch |-> id \o "/" \o ToString(place)]]
 RecordedOutputs == RecordedBatches \cup {RecordedParts[id][place] : id \in RecordedBatches, place \in 1..MaxBatch}
-RecordedRpcs == DOMAIN RecordedOf(1, "DispatcherCall")
+RecordedRpcs == 1 .. MostOf("DispatcherCall")
 
 (* TLC evaluates a definition once, and what a cfg puts in the place of a constant at each use. *)
 NumbersOfRecording == RecordedNumbers

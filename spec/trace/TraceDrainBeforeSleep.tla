@@ -16,19 +16,16 @@ ToldBy(number, step) ==
     IF step.action = "WorkerHandOver" THEN step.output ELSE IF Sleeps(number, step) THEN "wake" ELSE "sleep"
 ToldIn(number) ==
     LET IsOfMain(step) == step.action \in {"WorkerHandOver", "WorkerDrain"}
-        steps == SelectSeq(AllRecorded[number], IsOfMain)
+        steps == SelectSeq(AllRecorded(number), IsOfMain)
     IN  [nth \in DOMAIN steps |-> ToldBy(number, steps[nth])]
 (* TLC would evaluate it at each use: it is remembered instead, beside what Recording remembers. *)
 Programs == AllAccepted + 1
 ASSUME TLCSet(Programs, TLCEval([number \in DOMAIN RecordedSteps |-> TLCEval(ToldIn(number))]))
 ToldInAll == TLCGet(Programs)
 
-OutputsIn(steps) == {steps[nth].output : nth \in DOMAIN steps}
-OutputsRecorded == UNION {OutputsIn(RecordedOf(number, "WorkerHandOver")) : number \in DOMAIN RecordedSteps}
-InOneProgram == InARow(OutputsRecorded)
+InOneProgram == InARow(Outputs)
 (* TLC evaluates a definition once, and what a cfg puts in the place of a constant at each use. *)
 ProgramOfAll == InOneProgram
-OutputsOfAll == OutputsRecorded
 
 (* Each recording has a program of its own, of which each command is a step. *)
 ToldInRecording(command) == next <= Len(ToldInAll[recording]) /\ ToldInAll[recording][next] = command

@@ -3,7 +3,7 @@
 (* dispatcher calls, one after another, until somebody else does.              *)
 EXTENDS MCStaleReply, Recording
 
-CallsRecorded == UNION {DOMAIN RecordedOf(number, "DispatcherCall") : number \in DOMAIN RecordedSteps}
+CallsRecorded == 1 .. MostOf("DispatcherCall")
 (* TLC evaluates a definition once, and what a cfg puts in the place of a constant at each use. *)
 CallsOfRecording == CallsRecorded
 

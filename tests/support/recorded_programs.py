@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from omni_ipc.errors import PeerFailed, Timeout
+from omni_ipc.errors import Aborted, Full, PeerFailed, Timeout
 from omni_ipc.records import Field
 from omni_ipc.seam import api
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.engine import Engine, PipelineSpec
 from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.requests import Request
+from omni_ipc.serving.streams import OutputStream
 from omni_ipc.stress.defective import build
 from tests.serving.contract.models import LateDevice, Model
 
@@ -50,6 +51,16 @@ class Holding(NativeRuntime):
             self.held[name].set()
             assert self.passed[self.after[name]].wait(PATIENCE_S)
         return self._noted(action, super().region(action, lock, **fields))
+
+    def awaited(self, region: str) -> None:
+        """Wait until somebody leaves a region, and take note of the next one who does."""
+        assert self.passed[region].wait(PATIENCE_S)
+        self.forget(region)
+
+    def forget(self, *regions: str) -> None:
+        """Take note only of who leaves them from now on."""
+        for region in regions:
+            self.passed[region].clear()
 
     @contextlib.contextmanager
     def _noted(self, action: str, inner: AbstractContextManager[Any, bool | None]) -> Iterator[None]:
@@ -127,11 +138,52 @@ def leaves(rt: Holding, engine: Engine) -> None:
     stream.result()
 
 
+def reuses(rt: Holding, engine: Engine) -> None:
+    """One stream is closed while its output lies here beside that of the same id; one when its output is on its way."""
+    old, _ = engine.submit(Request("same")), rt.awaited("Pump.Deliver")
+    new, _ = engine.submit(Request("same")), rt.awaited("Pump.Deliver")
+    old.close()
+    with contextlib.suppress(Aborted):
+        new.result()
+    rt.after["Pump.Deliver"] = "Stream.End"
+    rt.forget("Stream.End", "Dispatcher.Settle")
+    late, _ = engine.submit(Request("late")), rt.awaited("Dispatcher.Settle")
+    late.close()
+
+
+def admits(rt: Holding, engine: Engine) -> None:
+    """One request is refused; one is aborted when its client has the output in hands, one when that is on its way."""
+    slow, _ = engine.submit(Request("slow", options={"forward_s": 0.5})), rt.awaited("Dispatcher.Send")
+    waiting = engine.submit(Request("waiting"))
+    with contextlib.suppress(Full):
+        engine.submit(Request("one too many"))
+    slow.result()
+    rt.after["Stream.Deliver"] = "Engine.Abort"
+    taking = threading.Thread(target=lambda: _take(waiting))
+    taking.start()
+    assert rt.held["Stream.Deliver"].wait(PATIENCE_S)
+    engine.abort("waiting")
+    taking.join()
+    rt.after = {"Pump.Deliver": "Engine.Abort"}
+    rt.forget("Engine.Abort", "Dispatcher.Settle")
+    late, _ = engine.submit(Request("late")), rt.awaited("Dispatcher.Settle")
+    engine.abort("late")
+    _take(late)
+    engine.generate(Request("last"))
+
+
+def _take(stream: OutputStream) -> None:
+    with contextlib.suppress(Aborted):
+        stream.result()
+
+
 PROGRAMS: Mapping[str, tuple[Callable[[Holding, Engine], None], EngineConfig]] = {
     "late_answers": (late_answers, EngineConfig(max_batch=1, rpc_timeout_s=0.3)),
     "overtaken": (overtaken, EngineConfig()),
     "sleeps": (sleeps, EngineConfig(drain_timeout_s=0.1, device=DEVICE)),
     "leaves": (leaves, EngineConfig(device=DEVICE)),
+    "reuses": (reuses, EngineConfig(max_batch=1, device=DEVICE)),
+    "admits": (admits, EngineConfig(max_batch=1, max_waiting=1, device=DEVICE)),
 }
 
 

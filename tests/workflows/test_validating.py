@@ -30,8 +30,8 @@ from tests.workflows.violations import LEFT, Recorded
 TRACE = find_folder() / "trace"
 EXPECTED = json.loads((TRACE / "bad" / "expected.json").read_text())
 SPECS = ("SplitMap", "FutureOrphan")
-GOOD = {"engines", "late_answers", "overtaken", "sleeps", "leaves"}
-IN_ONE_SEARCH = ("StaleReply", "DrainBeforeSleep", "PumpSurvival")
+GOOD = {"engines", "late_answers", "overtaken", "sleeps", "leaves", "reuses", "admits"}
+IN_ONE_SEARCH = ("StaleReply", "DrainBeforeSleep", "PumpSurvival", "ReusedRequestId", "Admission")
 
 
 @pytest.mark.parametrize("spec", [*SPECS, *(pytest.param(spec, marks=pytest.mark.soak) for spec in IN_ONE_SEARCH)])
@@ -67,6 +67,8 @@ def test_good_and_bad_recordings_are_told_apart_in_one_search(spec: str) -> None
         ("late_answers", "stale_reply", "StaleReply"),
         ("sleeps", "sleep_without_drain", "DrainBeforeSleep"),
         ("leaves", "cancelled_future", "PumpSurvival"),
+        ("reuses", "reused_request_id", "ReusedRequestId"),
+        ("admits", "aborted_output_leak", "Admission"),
     ],
 )
 def test_the_programs_of_the_recordings_still_show_what_they_were_written_for(
@@ -179,7 +181,7 @@ def test_recordings_that_never_reach_the_interesting_states_are_under_covered() 
 @pytest.mark.parametrize("spec", IN_ONE_SEARCH)
 def test_what_a_suite_of_recordings_lacks_is_told_of_each_model(spec: str) -> None:
     """Of what happens unseen nothing is asked."""
-    validated = validate_recordings([TRACE / "ok" / "future_orphan"], spec=spec, whole=True)
+    validated = validate_recordings([TRACE / "ok" / "overtaken"], spec=spec, whole=True)
     assert validated.verdict is Verdict.INCONCLUSIVE
     assert validated.coverage.missed
     assert not {"DeviceCopy", "FaultBreakLane", "ConsumerCancel"} & set(validated.coverage.gaps)
