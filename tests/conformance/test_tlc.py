@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import Manifest, Model
+from omni_ipc.conformance.manifest import Manifest, Model, Role
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.tlc import run_labelled, run_model
 from omni_ipc.conformance.toolchain import Toolchain
@@ -50,6 +51,17 @@ def test_the_one_property_that_a_cfg_claims_is_named(sample: Sample, fake_java: 
     model, manifest = sample(cfg="lasso.cfg")
     result = run_model(model, manifest, toolchain=fake_java(f"cat {RECORDED}/lasso.out"), children=children)
     assert (result.kind, result.name) == (Kind.TEMPORAL, "SettlesProp")
+
+
+@pytest.mark.parametrize(("role", "counted"), [(Role.DESIGN, True), (Role.LIVE, False), (Role.BUG, False)])
+def test_steps_are_counted_by_action_of_design_models_alone(
+    sample: Sample, fake_java: FakeJava, children: Children, tmp_path: Path, role: Role, counted: bool
+) -> None:
+    """Of no other must each action be taken, and to count costs a fifth of a run."""
+    model, manifest = sample(cfg="safety.cfg")
+    java = fake_java(f'echo "$@" > {tmp_path}/arguments; cat {RECORDED}/safety.out')
+    run_model(msgspec.structs.replace(model, role=role), manifest, toolchain=java, children=children)
+    assert ("-coverage 1" in (tmp_path / "arguments").read_text()) is counted
 
 
 @pytest.mark.parametrize(
