@@ -29,7 +29,7 @@ FINDINGS = "findings"
 SAMPLES = "samples"
 """That of recordings which are to be held against the spec."""
 
-_STEPS = 120  # of AsyncOutput: more take minutes
+_STEPS = 1_000  # of AsyncOutput: in about two seconds of computing
 _SEARCH_S, _REDUCE_S = 30.0, 30.0
 _LONGEST_S = 240.0  # of a command: several searches
 _MOST_REDUCED = 3  # findings: others are most likely the same

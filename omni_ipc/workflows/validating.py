@@ -106,7 +106,27 @@ def validate_recordings(
     steps: int | None = None,
     progress: Progress = lambda _: None,
 ) -> Validated:
-    """Hold recordings against a model.
+    """Hold recordings against a model; see `validate_sessions`.
+
+    Raises:
+        UsageError: there is no recording, or a file is none.
+        Inconclusive: a recording is empty, damaged, or has a gap.
+    """
+    progress("reading recordings")
+    sessions = load_recordings(paths)
+    return validate_sessions(sessions, spec=spec, whole=whole, budget_s=budget_s, steps=steps, progress=progress)
+
+
+def validate_sessions(
+    recorded: Sequence[Session],
+    *,
+    spec: str,
+    whole: bool = False,
+    budget_s: float = SECONDS,
+    steps: int | None = None,
+    progress: Progress = lambda _: None,
+) -> Validated:
+    """Hold what was read of recordings against a model.
 
     Args:
         whole: whether it takes every action and every interesting state of the model to be accepted.
@@ -114,8 +134,8 @@ def validate_recordings(
         steps: of a session that are looked at, at most, where a model takes the first ones alone.
 
     Raises:
-        UsageError: there is no recording, or no such spec; or a file is no recording; or there is no time.
-        Inconclusive: a recording is empty, damaged, or has a gap; or it holds not one step that the model speaks of.
+        UsageError: there is no such spec; or there is no time.
+        Inconclusive: they hold not one step that the model speaks of.
         EnvironmentMissing: there is no Java, or no TLC.
     """
     if not budget_s > 0:
@@ -126,8 +146,7 @@ def validate_recordings(
     if steps is not None:
         lens = msgspec.structs.replace(lens, longest=min(lens.longest, steps))
     toolchain = Toolchain.find()
-    progress("reading recordings")
-    views = [look(session, of_spec, lens) for session in load_recordings(paths)]
+    views = [look(session, of_spec, lens) for session in recorded]
     if not any(view.steps for view in views):
         raise Inconclusive(_nothing(spec, views))
     with Children() as children:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from omni_ipc.conformance.recording import Session, load
 from omni_ipc.conformance.validate import Answer
 from omni_ipc.errors import Inconclusive
 from omni_ipc.seam.recording import recorded
 from omni_ipc.workflows.recording import children_recorded
-from omni_ipc.workflows.validating import ValidatedSession, validate_recordings
+from omni_ipc.workflows.validating import ValidatedSession, validate_sessions
 
 SPECS = ("SplitMap", "FutureOrphan", "PumpSurvival", "StaleReply", "DrainBeforeSleep", "Admission", "ReusedRequestId")
 SEARCH_S = 400  # at the end of all tests, on a busy machine; a quiet one takes ten seconds
@@ -37,16 +38,17 @@ class Recordings:
 
     def validate(self) -> None:
         """Fail whichever test comes last if what one of the processes did is rejected; the recordings are kept then."""
-        if rejected := [f"{spec}: {told}" for spec in SPECS for told in _rejected(self._folder, spec)]:
+        sessions = load([self._folder])
+        if rejected := [f"{spec}: {told}" for spec in SPECS for told in _rejected(sessions, spec)]:
             told = "\n".join(rejected)
             pytest.fail(f"What was done by real processes ({self._folder}) no model does:\n{told}", pytrace=False)
         shutil.rmtree(self._folder)
 
 
-def _rejected(folder: Path, spec: str) -> Iterator[str]:
+def _rejected(sessions: Sequence[Session], spec: str) -> Iterator[str]:
     """Tell of each session that a model rejects, or could not be asked about, from which test it is."""
     try:
-        validated = validate_recordings([folder], spec=spec)
+        validated = validate_sessions(sessions, spec=spec)
     except Inconclusive as error:
         if "speaks of none" not in str(error):  # a single test may well do nothing that this model knows
             yield str(error)
