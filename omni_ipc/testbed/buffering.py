@@ -170,6 +170,9 @@ class BufferingKernel(FaultingKernel):
             chosen.act()
         return chosen
 
+    def is_gone(self, task: Task) -> bool:
+        return task.ended and not self._stores.get(task)  # no system tells of a death before what the dead has stored
+
     def leave(self, task: Task) -> Callable[[], object]:
         if task in self._stores and not self.over:
             with contextlib.suppress(RunEnded):
@@ -212,9 +215,11 @@ class BufferingKernel(FaultingKernel):
         return True
 
     def _flush(self, drain: Drain) -> None:
-        store = drain.stores.popleft()
-        self._stores[drain.owner].remove(store)
+        store, owner = drain.stores.popleft(), drain.owner
+        self._stores[owner].remove(store)
         self._arrive(store)
+        if self.is_gone(owner):
+            self.writes |= owner.bit | owner.life
         if drain.stores:
             drain.pending = drain.stores[0].flush
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from omni_ipc.errors import UnknownName
-from omni_ipc.records import FailureKind, MemoryOrder
+from omni_ipc.records import FailureKind, MemoryOrder, Verdict
 from omni_ipc.testbed import ControlledRuntime, explore
 from tests.testbed.kernels import and_join, found
 
@@ -266,3 +266,28 @@ def test_a_memory_order_that_does_not_exist_is_refused() -> None:
     """The error says what was meant, or what there is."""
     with pytest.raises(UnknownName, match="no memory order 'pso'"):
         explore(lambda rt: None, memory="pso")
+
+
+def test_a_death_is_told_behind_all_that_the_dead_has_stored() -> None:
+    """What a killed task has stored arrives nevertheless; who hears of its end, however it came, sees all of it."""
+
+    def scenario(rt: ControlledRuntime) -> tuple[int, ...]:
+        words = rt.words(memoryview(bytearray(24)))
+
+        def work() -> None:
+            words.store(0, 1)
+            words.store(1, 1)
+            words.store(2, 1)
+
+        worker = rt.spawn(work, name="worker")
+        worker.join()
+        assert not worker.is_alive()
+        first = words.load(0), words.load(1), words.load(2)
+        rt.sleep(1)  # until nothing is on its way
+        assert (words.load(0), words.load(1), words.load(2)) == first, "something arrived behind the death"
+        return first
+
+    for memory in ("tso", "weak"):
+        report = explore(scenario, declared=True, memory=memory, faults=["kill:worker"])
+        assert report.verdict is Verdict.HOLDS
+        assert report.outcomes == ("(0, 0, 0)", "(1, 0, 0)", "(1, 1, 0)", "(1, 1, 1)")

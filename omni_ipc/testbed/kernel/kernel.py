@@ -93,6 +93,10 @@ class Kernel(Ending):
             self.resumed(parent)
         return task
 
+    def is_gone(self, task: Task) -> bool:
+        """Tell whether a task has ended, and nothing that it did can still happen."""
+        return task.ended
+
     def leave(self, task: Task) -> Callable[[], object]:
         """Take leave of a task that has ended, and return what resumes the next one.
 

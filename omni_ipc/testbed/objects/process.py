@@ -56,7 +56,7 @@ class ControlledProcess(Controlled):
         return operation
 
     def _lives(self) -> bool:
-        return not all(task.ended for task in self._group.tasks)
+        return not all(map(self.kernel.is_gone, self._group.tasks))
 
     def _ending(self) -> str | None:
         if self._lives():

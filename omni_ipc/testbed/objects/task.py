@@ -31,7 +31,7 @@ class ControlledTask:
         self._kernel.perform_within(Owning("task.join", self, self._join, self._has_ended, nothing), timeout)
 
     def is_alive(self) -> bool:
-        return bool(self._kernel.perform(Reading("task.is_alive", self, lambda: not self._task.ended)))
+        return bool(self._kernel.perform(Reading("task.is_alive", self, lambda: not self._has_ended())))
 
     def label(self) -> dict[str, Field]:
         return {"task": self._task.name}
@@ -46,4 +46,4 @@ class ControlledTask:
         self._kernel.join(self._task)
 
     def _has_ended(self) -> bool:
-        return self._task.ended
+        return self._kernel.is_gone(self._task)
