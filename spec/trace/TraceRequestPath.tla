@@ -28,7 +28,11 @@ MayEndRecorded(number) == TRUE
 AdmitRecorded == \E number \in Numbers : EngineAdmit(number)
 WaitRecorded(id) ==
     \E number \in Numbers : output[number] # None /\ ToString(output[number]) = id /\ ConsumerWait(number)
-DeliverRecorded(place) == \E number \in Admitted : Place(number) = place /\ StreamDeliver(number)
+(* Whoever takes what another one has closed meanwhile changes nothing. *)
+DeliverRecorded(place) ==
+    \E number \in Admitted :
+        /\ Place(number) = place
+        /\ StreamDeliver(number) \/ (client[number] # "having" /\ outcome[number] # "open" /\ UNCHANGED vars)
 EndRecorded(place) == \E number \in Admitted : Place(number) = place /\ StreamEnd(number)
 
 (* One call aborts several names at once: those that are not open any more behind it. *)
