@@ -109,9 +109,11 @@ def validate_recordings(
     """Hold recordings against a model; see `validate_sessions`.
 
     Raises:
-        UsageError: there is no recording, or a file is none.
+        UsageError: there is no recording, or a file is none; or there is no time.
         Inconclusive: a recording is empty, damaged, or has a gap.
     """
+    if not budget_s > 0:
+        raise UsageError(f"seconds must be positive, and is {budget_s:g}. Leave it out for {SECONDS:g} a search.")
     progress("reading recordings")
     sessions = load_recordings(paths)
     return validate_sessions(sessions, spec=spec, whole=whole, budget_s=budget_s, steps=steps, progress=progress)
@@ -130,16 +132,14 @@ def validate_sessions(
 
     Args:
         whole: whether it takes every action and every interesting state of the model to be accepted.
-        budget_s: how long one search may take.
+        budget_s: how long one search may take; positive.
         steps: of a session that are looked at, at most, where a model takes the first ones alone.
 
     Raises:
-        UsageError: there is no such spec; or there is no time.
+        UsageError: there is no such spec.
         Inconclusive: they hold not one step that the model speaks of.
         EnvironmentMissing: there is no Java, or no TLC.
     """
-    if not budget_s > 0:
-        raise UsageError(f"seconds must be positive, and is {budget_s:g}. Leave it out for {SECONDS:g} a search.")
     start = time.monotonic()
     manifest = load_manifest()
     of_spec, lens = find_lens(spec, manifest)

@@ -69,10 +69,9 @@ def test_a_thread_that_dies_is_told_with_its_error_to_whoever_waits_and_its_proc
                 assert FAILURE in str(error)
             with pytest.raises(PeerFailed, match=FAILS):
                 engine.check_health()
+            assert hosts._hosts[-1]._process.wait(30) == FAILED
             assert not engine.shutdown()
             assert holds_nothing(engine)
-        process = hosts._hosts[-1]._process
-        assert process.wait(30) == FAILED
         check_next(hosts, before)
 
 
