@@ -1,4 +1,4 @@
-"""Ctrl-C and alarms: put off where they would leave half of something behind; and Ctrl-C by other signals."""
+"""Ctrl-C and alarms: put off where they would leave half of something behind, forgotten, and by other signals."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def postponed() -> Iterator[None]:
             signal.signal(number, handler)
         for late in sorted(came):
             signal.raise_signal(late)
+
+
+def forget_ctrl_c() -> None:
+    """Let the process end with the code that it says, whatever a Ctrl-C has gone through.
+
+    Where that was C that runs source, as in the import of torch, Python notes it, and would end by SIGINT.
+    """
+    exec("")
 
 
 def as_ctrl_c(_: int, frame: FrameType | None) -> None:

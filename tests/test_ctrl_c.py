@@ -124,14 +124,35 @@ def test_a_command_ends_in_one_sentence_or_whole_at_any_moment(words: str, folde
     attack(words, folder, [drawn.uniform(0, 1.05) for _ in range(100)])
 
 
-def test_a_ctrl_c_that_went_through_c_has_the_same_exit_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lines", "code", "told"),
+    [
+        (
+            (
+                "from omni_ipc.cli.ending import end",
+                "from omni_ipc.cli.interrupts import defer, leave",
+                "defer()",
+                "leave(end(lambda: exec('raise KeyboardInterrupt')))",
+            ),
+            3,
+            SENTENCE,
+        ),
+        (
+            (
+                "from omni_ipc.machines.child import stoppable",
+                "with stoppable():",
+                "    exec('raise KeyboardInterrupt')",
+            ),
+            130,
+            re.compile(""),
+        ),
+    ],
+    ids=["a command", "a job"],
+)
+def test_a_ctrl_c_that_went_through_c_has_the_same_exit_code(
+    lines: Sequence[str], code: int, told: re.Pattern[str], tmp_path: Path
+) -> None:
     """Where C runs source, as in the import of torch, Python notes it, and would end by SIGINT behind the last word."""
-    lines = (
-        "from omni_ipc.cli.ending import end",
-        "from omni_ipc.cli.interrupts import defer, leave",
-        "defer()",
-        "leave(end(lambda: exec('raise KeyboardInterrupt')))",
-    )
     (tmp_path / "interrupted.py").write_text("\n".join(lines))
     ended = subprocess.run(
         [sys.executable, "-m", "interrupted"],
@@ -141,7 +162,7 @@ def test_a_ctrl_c_that_went_through_c_has_the_same_exit_code(tmp_path: Path) -> 
         text=True,
         check=False,
     )
-    assert (ended.returncode, bool(SENTENCE.fullmatch(ended.stderr))) == (3, True), ended
+    assert (ended.returncode, bool(told.fullmatch(ended.stderr))) == (code, True), ended
 
 
 @pytest.mark.parametrize("extra", ["", "--omni-replay lost.trace.json"])

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
-from omni_ipc.interrupts import as_ctrl_c
+from omni_ipc.interrupts import as_ctrl_c, forget_ctrl_c
 
 
 class _Interrupts:
@@ -64,5 +64,5 @@ def leave(code: int) -> NoReturn:
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     for request in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(request, lambda *_: os._exit(code))
-    exec("")  # where a Ctrl-C went through C that runs source, as when torch is imported, Python would end by SIGINT
+    forget_ctrl_c()
     sys.exit(code)

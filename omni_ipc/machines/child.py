@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from omni_ipc.interrupts import as_ctrl_c
+from omni_ipc.interrupts import as_ctrl_c, forget_ctrl_c
 
 _PR_SET_PDEATHSIG = 1
 
@@ -54,6 +54,7 @@ def stoppable() -> Iterator[None]:
         yield
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # all is said, and nothing else is left to do than to end
     except KeyboardInterrupt:
+        forget_ctrl_c()
         sys.exit(130)
 
 
