@@ -50,10 +50,11 @@ def started(checkout: Path, *words: str, check: str = "0", before: Path | None =
     """Start a script of the checkout on a node without a GPU; programs are looked for in ``before`` first."""
     known = programs(checkout.parent / "bin")
     known["PATH"] = f"{before}:{known['PATH']}" if before else known["PATH"]
+    ours = {name: value for name, value in os.environ.items() if name not in ("PYTHON", "MINUTES", "OUT")}
     return subprocess.Popen(
         words,
         cwd=checkout.parent,
-        env={**os.environ, **known, "TMPDIR": str(checkout.parent), "CHECK": check, "STUB": "", **env},
+        env={**ours, **known, "TMPDIR": str(checkout.parent), "CHECK": check, "STUB": "", **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
