@@ -21,6 +21,7 @@ EVERYTHING_ELSE = (
     *(
         "cli",
         "__main__.py",
+        "documents.py",
         "explanations.py",
         "histograms.py",
         "interrupts.py",

@@ -10,7 +10,8 @@ import msgspec
 
 from omni_ipc.conformance.manifest import Manifest, Spec, installed_folders
 from omni_ipc.conformance.recording import Step
-from omni_ipc.errors import UnknownName, UsageError
+from omni_ipc.documents import read_document
+from omni_ipc.errors import UnknownName
 from omni_ipc.recordings import Change
 from omni_ipc.records import Field
 
@@ -113,12 +114,8 @@ def load_lenses(manifest: Manifest) -> dict[str, Lens]:
         UsageError: there is none, or it is damaged.
     """
     path = trace_folder(manifest) / "lenses.json"
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Lens])
-    except OSError as error:
-        raise UsageError(f"Cannot read '{path}': {error.strerror}. Recordings are looked at through it.") from None
-    except msgspec.DecodeError as error:
-        raise UsageError(f"'{path}' is no table of lenses: {error}. Correct it there.") from None
+    missing = "Recordings are looked at through it."
+    return read_document(path, dict[str, Lens], missing=missing, wrong="is no table of lenses")
 
 
 def trace_folder(manifest: Manifest) -> Path:

@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 import omni_ipc
+from omni_ipc.documents import read_document
 from omni_ipc.errors import UnknownName, UsageError
 
 _ENVIRONMENT = "OMNI_IPC_SPEC"
@@ -176,12 +177,7 @@ def load(folder: Path | None = None) -> Manifest:
     """
     folder = folder or find_folder()
     path = folder / "manifest.json"
-    try:
-        raw = msgspec.json.decode(path.read_bytes(), type=_File)
-    except OSError as error:
-        raise UsageError(f"Cannot read '{path}': {error.strerror}. Give a folder that has a manifest.json.") from None
-    except msgspec.DecodeError as error:
-        raise UsageError(f"'{path}' is no manifest: {error}. Correct it there.") from None
+    raw = read_document(path, _File, missing="Give a folder that has a manifest.json.", wrong="is no manifest")
     manifest = Manifest(folder, raw.specs, raw.models)
     for complaint in _complaints(manifest):
         raise UsageError(f"'{path}' contradicts itself: {complaint} Correct it there.")

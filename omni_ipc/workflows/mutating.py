@@ -103,7 +103,7 @@ def summed(
     chosen: Sequence[Mutant], fates: Sequence[Fate], judged: dict[str, judgements.Judged], unusable: tuple[str, ...]
 ) -> Mutated:
     """Sum up what became of mutants."""
-    said = {mutant.name: judgements.judgement_of(mutant, judged) for mutant in chosen}
+    said = {mutant.name: judgements.judgement_of(mutant.name, mutant.digest, judged) for mutant in chosen}
     equivalent = {name for name, judgement in said.items() if judgement is not None and judgement.equivalent}
     of = dict(zip((mutant.name for mutant in chosen), fates, strict=True))
     rows = tuple(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from omni_ipc.errors import UsageError
-from omni_ipc.workflows.mutants.catalogue import Mutant
+from omni_ipc.documents import read_document
 
 FILE = "tests/mutants/judged.json"
 
@@ -32,16 +32,11 @@ def load(checkout: Path) -> dict[str, Judged]:
     Raises:
         UsageError: the file is missing or damaged.
     """
-    path = checkout / FILE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Judged])
-    except OSError as error:
-        raise UsageError(f"Cannot read '{path}': {error.strerror}. It is a part of the checkout: restore it.") from None
-    except msgspec.DecodeError as error:
-        raise UsageError(f"'{path}' holds no judgements: {error}. Correct it there.") from None
+    missing = "It is a part of the checkout: restore it."
+    return read_document(checkout / FILE, dict[str, Judged], missing=missing, wrong="holds no judgements")
 
 
-def judgement_of(mutant: Mutant, judged: dict[str, Judged]) -> Judged | None:
+def judgement_of(name: str, digest: str, judged: Mapping[str, Judged]) -> Judged | None:
     """Give what was said of this very mutant, and not of an earlier one of its name."""
-    judgement = judged.get(mutant.name)
-    return judgement if judgement is not None and judgement.digest == mutant.digest else None
+    judgement = judged.get(name)
+    return judgement if judgement is not None and judgement.digest == digest else None

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import msgspec
 
+from omni_ipc.documents import read_document
 from omni_ipc.errors import UsageError
 from omni_ipc.records import write_atomically
 from omni_ipc.workflows.mutants.attacks import How, Kind
 from omni_ipc.workflows.mutants.catalogue import Mutant
-from omni_ipc.workflows.mutants.judged import Judged
+from omni_ipc.workflows.mutants.judged import Judged, judgement_of
 from omni_ipc.workflows.mutants.notes import Fate
 
 FILE = "tests/mutants/matrix.json"
@@ -52,13 +53,8 @@ def load(checkout: Path) -> dict[str, Noticed]:
     Raises:
         UsageError: the file is missing or damaged.
     """
-    path = checkout / FILE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Noticed])
-    except OSError as error:
-        raise UsageError(f"Cannot read '{path}': {error.strerror}. Restore it from version control.") from None
-    except msgspec.DecodeError as error:
-        raise UsageError(f"'{path}' holds no matrix: {error}. Restore it from version control.") from None
+    path, remedy = checkout / FILE, "Restore it from version control."
+    return read_document(path, dict[str, Noticed], missing=remedy, wrong="holds no matrix", remedy=remedy)
 
 
 def record(checkout: Path, mutants: Sequence[Mutant], fates: Sequence[Fate], judged: Mapping[str, Judged]) -> Matrix:
@@ -148,8 +144,8 @@ def _end(name: str, noticed: Noticed, judged: Mapping[str, Judged]) -> str:
     """Name the column that a mutant counts in: one that is noticed is a fault, whatever was said of it."""
     if noticed.by is not None:
         return noticed.by
-    said = judged.get(name)
-    return NO_FAULT if said is not None and said.equivalent and said.digest == noticed.digest else NOBODY
+    said = judgement_of(name, noticed.digest, judged)
+    return NO_FAULT if said is not None and said.equivalent else NOBODY
 
 
 def _why(name: str, judged: Mapping[str, Judged]) -> str:
