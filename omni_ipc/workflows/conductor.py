@@ -9,6 +9,9 @@ Regions ("Pump.Deliver") are what a schedule is about. What a task does between 
 helps: it is put in order where the schedule has it, and passes where it has not; and the schedule passes over it where
 the task has gone past it.
 
+A wait's time is up only once nobody else moves, as in the explorer, where time passes when nobody can go on: what is on
+its way to the waiter comes first, on however slow a machine.
+
 At a kill the conductor ends the process, once the step before is over. Until then none of its tasks has gone beyond the
 last step that the schedule has for it. From then on time passes, as whoever finds the dead looks for them now and then;
 and the schedule's limits of waits hold no more. What else may go wrong cannot be brought about from outside.
@@ -95,6 +98,10 @@ class Conductor:
                 self._hear(connection, message)
             if news is None and self._stopped:
                 return
+            if news is None:
+                self._patience.look()
+            else:
+                self._patience.stir()
             self._let_next_go()
             if news is None and not self._free:
                 self._lose_patience()
@@ -107,7 +114,7 @@ class Conductor:
 
     def _lose_patience(self) -> None:
         """Look whether it makes sense to wait for longer."""
-        if self._patience.is_at_rest():
+        if self._patience.is_at_rest:
             self._give_up(", and nobody moves any more")
         elif self._patience.is_over():
             self._give_up(f" within {self._patience.seconds:g} s", is_departure=False)
@@ -168,7 +175,8 @@ class Conductor:
             standing = [each for each in self._waiting if each[0].task == step.task]
             fitting = next((each for each in standing if matches(step, each[0], timed=not self._flows)), None)
             if fitting is not None:
-                self._let_go(step, *fitting)
+                if not step.expired or self._is_calm():
+                    self._let_go(step, *fitting)
                 return
             elsewhere = next((arrival for arrival, _ in standing if arrival.until is None or step.expired), None)
             if elsewhere is None and not self._has_ended(step.task):
@@ -177,6 +185,10 @@ class Conductor:
                 self._refuse("did not come: " + (place_of(elsewhere) if elsewhere else f"{step.task} has ended"))
                 return
             self._schedule.pass_over()
+
+    def _is_calm(self) -> bool:
+        """Tell whether nothing is on its way to anybody; the dead are only found when the pump looks for them."""
+        return self._patience.is_at_rest if self._flows else self._patience.is_calm
 
     def _has_ended(self, task: str) -> bool:
         return task in self._seen and self._seen[task] is None

@@ -9,9 +9,12 @@ from collections.abc import Callable
 LOOK_S = 0.02
 """How often it looks whether waiting makes sense."""
 
+CALM = 0.2
+"""The share of the rest after which it is calm: whoever was woken has gone on by then."""
+
 
 class Patience:
-    """Ends at a deadline, or earlier, once nobody has moved for a while.
+    """Ends at a deadline, or earlier, once nobody has moved for a while; somewhat earlier it is calm.
 
     Args:
         seconds: from `renew` to the deadline; there is none before the first time.
@@ -34,11 +37,24 @@ class Patience:
     def renew(self) -> None:
         """Begin anew: something has happened."""
         self._deadline = time.monotonic() + self.seconds
+        self.stir()
+
+    def stir(self) -> None:
+        """Somebody has moved."""
         self._resting = 0
 
-    def is_at_rest(self) -> bool:
-        """Look whether nobody moves, and tell whether it was so for long enough: then nobody will any more."""
+    def look(self) -> None:
+        """Look whether nobody moves; to be called once in `LOOK_S`."""
         self._resting = self._resting + 1 if self._at_rest() else 0
+
+    @property
+    def is_calm(self) -> bool:
+        """Tell whether nobody moves who was woken by what has happened."""
+        return self._resting * LOOK_S >= self.rest_s * CALM
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Tell whether nobody has moved for long enough: then nobody will any more."""
         return self._resting * LOOK_S >= self.rest_s
 
     def is_over(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from omni_ipc.records import Step
 from omni_ipc.seam.conducted import ConductedRuntime
 from omni_ipc.workflows.conductor import Conductor
-from omni_ipc.workflows.rest import rest_s_on
+from omni_ipc.workflows.rest import all_asleep, rest_s_on
 from omni_ipc.workflows.schedule import Conducted
 from tests.support.waiting import until
 
@@ -109,6 +110,11 @@ def conduct(
         rt.close()
     assert rt.errors == []
     return conductor.outcome()
+
+
+def asleep() -> bool:
+    """Tell whether all tasks of this process wait for something."""
+    return all_asleep([os.getpid()])
 
 
 def step(rt: ConductedRuntime) -> None:
@@ -232,7 +238,7 @@ def test_time_stands_still_until_the_schedule_says_that_it_passes() -> None:
         Step("one", "future.result", expired=True, time=7200.0),
         Step("one", "Task.Step"),
     ]
-    assert conduct(schedule, {"one": waits(3600.0), "two": waits(7200.0)}).whole
+    assert conduct(schedule, {"one": waits(3600.0), "two": waits(7200.0)}, at_rest=asleep).whole
     assert seen == [(7200.0, 7200.0), (3600.0, 7200.0)]
 
 
@@ -250,7 +256,38 @@ def test_a_wait_is_not_up_before_its_time() -> None:
         Step("one", "future.result", expired=True, time=60.0),
         Step("one", "Task.Step"),
     ]
-    outcome = conduct(schedule, {"one": body})
+    outcome = conduct(schedule, {"one": body}, at_rest=asleep)
+    assert (outcome.followed, outcome.passed, outcome.whole) == (2, 1, True)
+
+
+def test_a_wait_is_up_only_once_nobody_moves_who_could_end_it() -> None:
+    """Whoever settles the future takes no step for it, and its time to do so, as on a busy machine."""
+    moving = threading.Event()
+
+    def body(rt: ConductedRuntime) -> None:
+        future = rt.future()
+
+        def settle() -> None:
+            step(rt)
+            for _ in range(10):  # looks that see it move
+                until(looked.wait)
+                looked.clear()
+            moving.clear()
+            future.set_result("come")
+
+        moving.set()
+        rt.spawn(settle, name="two")
+        assert future.result(60.0) == "come"
+        step(rt)
+
+    looked = threading.Event()
+
+    def at_rest() -> bool:
+        looked.set()
+        return not moving.is_set()
+
+    wait = Step("one", "future.result", expired=True, time=60.0)
+    outcome = conduct([Step("two", "Task.Step"), wait, Step("one", "Task.Step")], {"one": body}, at_rest=at_rest)
     assert (outcome.followed, outcome.passed, outcome.whole) == (2, 1, True)
 
 
@@ -342,5 +379,5 @@ def test_an_event_loop_sleeps_until_the_schedule_says_that_time_has_passed() -> 
             runner.run(_sleep(rt))
 
     schedule = [Step("one", "loop.select", expired=True, time=3600.0), Step("one", "Task.Step")]
-    assert conduct(schedule, {"one": body}) == Conducted(2, 2)
+    assert conduct(schedule, {"one": body}, at_rest=asleep) == Conducted(2, 2)
     assert clock == [3600.0]
