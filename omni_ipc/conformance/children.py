@@ -14,6 +14,7 @@ from types import TracebackType
 import msgspec
 
 from omni_ipc.conformance.leash import start_leashed
+from omni_ipc.conformance.listener import Hear, Listener
 from omni_ipc.errors import Inconclusive
 from omni_ipc.interrupts import postponed
 
@@ -67,27 +68,35 @@ class Children:
                 process.wait(grace_s)
 
     def run(
-        self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None, timeout_s: float
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        timeout_s: float,
+        hear: Hear | None = None,
     ) -> Ended:
         """Run a command to its end, or kill its group after ``timeout_s`` seconds.
+
+        Args:
+            hear: hears each line of its output as it comes; what that raises ends the command.
 
         Raises:
             Inconclusive: the ``with`` was left already.
             OSError: the command cannot be started.
         """
-        timed_out = False
         with self._start(command, cwd, env) as process:
             try:
-                output, errors = process.communicate(timeout=timeout_s)
-            except subprocess.TimeoutExpired:
-                timed_out = True
-                _kill_group(process)
-                output, errors = process.communicate()
+                listener = Listener(process, hear)
+                timed_out = not listener.listen(timeout_s)
+                if timed_out:
+                    _kill_group(process)
+                    listener.listen()
             finally:
                 _kill_group(process)
                 with self._lock:
                     self._running.discard(process)
-        return Ended(output, errors, process.returncode, timed_out)
+        return Ended(listener.output, listener.errors, process.returncode, timed_out)
 
     def _start(self, command: Sequence[str], cwd: Path, env: Mapping[str, str] | None) -> subprocess.Popen[str]:
         # Under the lock, so that nothing starts behind the back of __exit__.

@@ -47,6 +47,55 @@ def test_output_errors_and_exit_code_are_kept(tmp_path: Path) -> None:
     assert ended == Ended("out\n", "err\n", 3, timed_out=False)
 
 
+LINE_BY_LINE = """
+import sys
+for number in range(3):
+    sys.stderr.write("x" * 200_000)
+    print(number, "\u00e4" * 20_000, flush=True)
+    assert open("heard").read(1), "nobody heard the line"
+print("the rest", end="")
+"""
+
+
+def test_each_line_is_heard_while_the_command_runs(tmp_path: Path) -> None:
+    """As soon as it is whole, however much of it comes at once; what it says beside it is read meanwhile."""
+    os.mkfifo(tmp_path / "heard")
+    heard: list[str] = []
+
+    def hear(line: str) -> None:
+        heard.append(line)
+        if line != "the rest":
+            (tmp_path / "heard").write_text(".")  # returns when the command, which waits for it, reads
+
+    with Children() as children:
+        ended = children.run(
+            [sys.executable, "-X", "utf8", "-c", LINE_BY_LINE], cwd=tmp_path, timeout_s=GENEROUS_S, hear=hear
+        )
+    assert heard == [*(f"{number} {'ä' * 20_000}" for number in range(3)), "the rest"]
+    assert ended == Ended("\n".join(heard), "x" * 600_000, 0, timed_out=False)
+
+
+def test_who_hears_may_end_the_command(tmp_path: Path) -> None:
+    """What they raise goes through, and the process is gone."""
+    pids: list[int] = []
+
+    def hear(line: str) -> None:
+        pids.append(int(line))
+        raise InterruptedError
+
+    with Children() as children, pytest.raises(InterruptedError):
+        children.run(["sh", "-c", "echo $$; exec sleep 60"], cwd=tmp_path, timeout_s=GENEROUS_S, hear=hear)
+    wait_until_gone(*pids)
+    assert len(pids) == 1
+
+
+def test_a_command_that_closes_its_streams_has_no_more_time_than_others(tmp_path: Path) -> None:
+    """Nothing more can come of it, and yet it runs: it is killed in the end."""
+    with Children() as children:
+        ended = children.run(["sh", "-c", "exec sleep 60 >&- 2>&-"], cwd=tmp_path, timeout_s=0.2)
+    assert ended == Ended("", "", -9, timed_out=True)
+
+
 def test_what_is_dismissed_ends_in_good_order(tmp_path: Path) -> None:
     """It removes what it has made; who does not listen is killed in the end; nothing is run behind that."""
     polite = "import signal, time; signal.signal(15, lambda *_: print('tidy') or exit(4)); "
