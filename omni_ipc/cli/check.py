@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,13 +15,15 @@ from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json, Junit, described
 from omni_ipc.records import Verdict
 from omni_ipc.report.junit import Case, write_junit
-from omni_ipc.report.output import Output, ShowProgress, table
+from omni_ipc.report.output import Output, ShowProgress, table, told_line_by_line
+from omni_ipc.report.quantities import tally
 from omni_ipc.report.targets import require_file
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import sign
 from omni_ipc.report.violations import tell_violation
 
 if TYPE_CHECKING:
+    from omni_ipc.conformance.progress import Reached
     from omni_ipc.workflows.checking import CheckedModel
 
 _PAGE_WIDTH = 120  # columns of what goes into a file
@@ -31,7 +34,13 @@ def check(
         list[str] | None,
         typer.Argument(metavar="MODEL", help="A name or its front part: SplitMap, SplitMap/bug. Default: all."),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Runs of TLC at a time; each takes up to 1 GiB.")] = 2,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            help="Runs of TLC at a time; each takes up to 1 GiB. One of a model for the night takes all cores and half "
+            "of the memory, and there is one of these at a time."
+        ),
+    ] = 2,
     explain: Annotated[
         bool, typer.Option("--explain", help="Tell each counterexample, also of models that must fail.")
     ] = False,
@@ -44,8 +53,8 @@ def check(
     out = Output(json)
     if junit is not None:
         require_file(junit)
-    with working("starting TLC") as show_progress:
-        checked = check_models(models or (), jobs=jobs, explain=explain, progress=_Shown(show_progress))
+    with working("starting TLC") as show_progress, _Shown(show_progress).in_interrupts() as shown:
+        checked = check_models(models or (), jobs=jobs, explain=explain, progress=shown)
     lines = [(sign(m.verdict), m.model, described(m.reason, f"within {m.bounds}")) for m in checked.models]
     out.say(table(("", "model", "what TLC found"), lines))
     for model in checked.models:
@@ -57,24 +66,43 @@ def check(
 
 
 class _Shown:
-    """Shows what goes on in a line of progress."""
+    """Shows what goes on in a line of progress; where nobody sees it, what takes minutes has a line a minute."""
 
     def __init__(self, show: ShowProgress) -> None:
         self._show = show
-        self._running: list[str] = []
+        self._tell = told_line_by_line()
+        self._running: dict[str, Reached | None] = {}  # models, in the order of their beginnings
         self._done: tuple[int, int | None] = (0, None)
 
     def begins(self, model: str) -> None:
-        self._running.append(model)
+        self._running[model] = None
+        self._show_all()
+
+    def reaches(self, model: str, reached: Reached) -> None:
+        self._running[model] = reached
+        self._tell(_paced(model, reached))
         self._show_all()
 
     def ends(self, model: str, done: int, total: int) -> None:
-        self._running.remove(model)
+        del self._running[model]
         self._done = (done, total)
         self._show_all()
 
+    @contextlib.contextmanager
+    def in_interrupts(self) -> Iterator[_Shown]:
+        """Let an interrupt say how far it has come what took minutes."""
+        try:
+            yield self
+        except KeyboardInterrupt:
+            far = [f"{model} had come to {reached}" for model, reached in self._running.items() if reached]
+            raise KeyboardInterrupt(f"{'; '.join(far)}. Nothing is left behind." if far else "") from None
+
     def _show_all(self) -> None:
-        self._show(", ".join(self._running[-2:]), *self._done)
+        self._show(", ".join(_paced(*running) for running in list(self._running.items())[-2:]), *self._done)
+
+
+def _paced(model: str, reached: Reached | None) -> str:
+    return f"{model}: {reached}, {tally(reached.a_minute)} a minute" if reached else model
 
 
 def _spent(models: Sequence[CheckedModel]) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import functools
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
@@ -11,6 +14,7 @@ import msgspec
 from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.configuration import Configuration
 from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
+from omni_ipc.conformance.progress import Reached
 from omni_ipc.conformance.result import Kind, Result
 from omni_ipc.conformance.tlc import run_labelled, run_model
 from omni_ipc.conformance.toolchain import Toolchain
@@ -52,13 +56,15 @@ def check(
     *,
     toolchain: Toolchain,
     jobs: int = 2,
-    begins: Callable[[Model], object] | None = None,
-    progress: Progress | None = None,
+    begins: Callable[[Model], object] = lambda _: None,
+    reaches: Callable[[Model, Reached], object] = lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> list[CheckResult]:
-    """Check models, ``jobs`` at a time, and compare with their expectations.
+    """Check models, ``jobs`` at a time, and compare with their expectations; those for the night one after another.
 
     Args:
         begins: called with each model when its run of TLC begins, by the thread that waits for it.
+        reaches: called by that thread once a minute, with how far TLC has come.
 
     Leaving early, by Ctrl-C or by an error, ends the runs of TLC that are under way, and no other begins.
 
@@ -70,10 +76,8 @@ def check(
         EnvironmentMissing: Java cannot be started.
     """
     with ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="tlc") as pool, Children() as children:
-        runs = {
-            pool.submit(_check_one, model, manifest, toolchain, children, begins): place
-            for place, model in enumerate(models)
-        }
+        checks = _Checks(manifest, toolchain, children, begins, reaches)
+        runs = {pool.submit(checks.run, model): place for place, model in enumerate(models)}
         done = dict(_gather(runs, progress))
     return [done[place] for place in range(len(models))]
 
@@ -82,7 +86,7 @@ def judge(model: Model, spec_actions: Sequence[str], result: Result) -> tuple[St
     """Compare what TLC found with what the manifest expects.
 
     Args:
-        spec_actions: all actions of the spec; a design model must take each, and no other.
+        spec_actions: all actions of the spec; a design model must take each, and no other, if they are counted.
     """
     if result.kind not in _OUTCOMES:
         inconclusive = result.kind in (Kind.TRUNCATED, Kind.EVALUATION)
@@ -91,30 +95,46 @@ def judge(model: Model, spec_actions: Sequence[str], result: Result) -> tuple[St
     return (Status.UNEXPECTED, complaint) if complaint else (Status.EXPECTED, _praise(model, result))
 
 
-def _gather(runs: dict[Future[CheckResult], int], progress: Progress | None) -> Iterator[tuple[int, CheckResult]]:
+def _gather(runs: dict[Future[CheckResult], int], progress: Progress) -> Iterator[tuple[int, CheckResult]]:
     for count, run in enumerate(as_completed(runs), start=1):
-        if progress is not None:
-            progress(count, len(runs), run.result())
+        progress(count, len(runs), run.result())
         yield runs[run], run.result()
 
 
-def _check_one(
-    model: Model,
-    manifest: Manifest,
-    toolchain: Toolchain,
-    children: Children,
-    begins: Callable[[Model], object] | None,
-) -> CheckResult:
-    if begins is not None:
-        begins(model)
-    spec = manifest.specs[model.spec]
-    # Of a bug model the steps are asked for with their parameters: for words about it, and to try them on code.
-    run = run_labelled if model.role is Role.BUG else run_model
-    result = run(model, manifest, toolchain=toolchain, children=children)
-    actions = [*spec.actions, *([spec.termination] if spec.termination else [])]
-    status, reason = judge(model, actions, result)
-    bounds = Configuration.load(manifest.folder / model.cfg).bounds
-    return CheckResult(model=model, status=status, reason=reason, bounds=bounds, result=result)
+class _Checks:
+    """What the checks of several models share."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        toolchain: Toolchain,
+        children: Children,
+        begins: Callable[[Model], object],
+        reaches: Callable[[Model, Reached], object],
+    ) -> None:
+        self._manifest = manifest
+        self._toolchain = toolchain
+        self._children = children
+        self._begins = begins
+        self._reaches = reaches
+        self._night = threading.Lock()  # a run for the night takes all cores, and half of the memory
+
+    def run(self, model: Model) -> CheckResult:
+        with self._night if model.nightly else contextlib.nullcontext():
+            self._begins(model)
+            # Of a bug model the steps are asked for with their parameters: for words about it, and to try them on code.
+            result = (run_labelled if model.role is Role.BUG else run_model)(
+                model,
+                self._manifest,
+                toolchain=self._toolchain,
+                children=self._children,
+                reaches=functools.partial(self._reaches, model),
+            )
+        spec = self._manifest.specs[model.spec]
+        actions = [*spec.actions, *([spec.termination] if spec.termination else [])]
+        status, reason = judge(model, actions, result)
+        bounds = Configuration.load(self._manifest.folder / model.cfg).bounds
+        return CheckResult(model=model, status=status, reason=reason, bounds=bounds, result=result)
 
 
 def _complaints(model: Model, spec_actions: Sequence[str], result: Result) -> Iterator[str]:
@@ -127,7 +147,7 @@ def _complaints(model: Model, spec_actions: Sequence[str], result: Result) -> It
         yield f"the depth is {result.depth}, and {expect.depth} in the manifest."
     if model.distinct_states is not None and model.distinct_states != result.distinct:
         yield f"there are {result.distinct} distinct states, and {model.distinct_states} in the manifest."
-    if model.role is Role.DESIGN:
+    if model.counts_actions:
         if dead := sorted({*result.dead} - {*model.leaves_out}):
             yield f"never taken: {', '.join(dead)}. Its guard is too strict, or the bounds are too small."
         if taken := sorted({*model.leaves_out} - {*result.dead}):
@@ -148,10 +168,8 @@ def _what_happened(result: Result) -> str:
 def _praise(model: Model, result: Result) -> str:
     match model.role:
         case Role.DESIGN:
-            return (
-                f"holds in all {result.distinct} states, to depth {result.depth}: "
-                f"no stuck state, and each of {len(result.actions)} actions is taken."
-            )
+            counted = f", and each of {len(result.actions)} actions is taken" if model.counts_actions else ""
+            return f"holds in all {result.distinct} states, to depth {result.depth}: no stuck state{counted}."
         case Role.LIVE | Role.REFINE:
             return f"holds in all {result.distinct} states, under fairness."
         case Role.REACH:

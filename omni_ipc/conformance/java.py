@@ -8,6 +8,7 @@ directory.
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -17,16 +18,23 @@ from typing import NamedTuple
 from omni_ipc.conformance.archive import archive_options
 from omni_ipc.conformance.cache import Cache, Kept, key_of
 from omni_ipc.conformance.children import Children, Ended
+from omni_ipc.conformance.listener import Hear
 from omni_ipc.conformance.scratch import scratch_folder
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import EnvironmentMissing
 
-# Most of a run is starting up, so the quick compiler is enough.
-_OPTIONS = ("-Xmx1g", "-Xss64m", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xlog:disable")
+_OPTIONS = ("-Xss64m", "-XX:+UseParallelGC", "-XX:-UsePerfData", "-Xlog:disable")
 _NO_PROGRAM = "Could not find or load main class"  # says Java of a jar that is none, or another
 # All is well, or what TLC was to find: an assumption, a stuck state, a violation of safety or of liveness.
 _ANSWERS = frozenset({0, 10, 11, 12, 13})
 _VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+
+
+class Span(enum.Enum):
+    """How long a run is for: each has its own options of Java."""
+
+    SECONDS = ("-Xmx1g", "-XX:TieredStopAtLevel=1")  # most of it is starting up, so the quick compiler is enough
+    HOURS = ("-XX:MaxRAMPercentage=50",)  # it may have half of the memory, and gets the best code
 
 
 class JavaRun(NamedTuple):
@@ -48,6 +56,8 @@ def run_java(
     children: Children,
     budget_s: float,
     keep: Sequence[str] = (),
+    span: Span = Span.SECONDS,
+    hear: Hear | None = None,
 ) -> JavaRun:
     """Run a program of the jar in a folder of its own.
 
@@ -57,63 +67,72 @@ def run_java(
         library: folders in which modules are looked up.
         budget_s: after so many seconds it is killed, with its process group.
         keep: names of files that the program writes into the folder.
+        hear: hears each line of its output as it comes; nothing of a run that was kept.
 
     Raises:
         EnvironmentMissing: Java cannot be started, the jar has no such program, or there is no temporary folder.
         UsageError: OMNI_IPC_TLC_CACHE names no folder.
     """
+    asked = _Asked(program, arguments, files, library, toolchain, children, budget_s, keep, hear)
+    options = (*span.value, *_OPTIONS)
     cache = Cache.find(toolchain)
     if cache is None:
-        return _run(program, arguments, files, library, toolchain, children, budget_s, keep, ())
+        return _run(asked, options)
     key = key_of(toolchain, program, arguments, files, library, keep)
     if (kept := cache.load(key)) is not None:
         return JavaRun(kept.ended, kept.seconds, kept.files, is_kept=True)
-    try:
-        archived = archive_options(cache, toolchain, _OPTIONS, children)
-    except OSError as error:
-        raise toolchain.cannot_start(error) from None
-    run = _run(program, arguments, files, library, toolchain, children, budget_s, keep, archived)
+    if span is Span.SECONDS:  # an archive is of certain options, and saves half a second
+        try:
+            options += archive_options(cache, toolchain, options, children)
+        except OSError as error:
+            raise toolchain.cannot_start(error) from None
+    run = _run(asked, options)
     if run.ended.exit_code in _ANSWERS and not run.ended.timed_out:
         cache.save(key, Kept(run.ended.output, run.ended.errors, run.ended.exit_code, dict(run.files), run.seconds))
     return run
 
 
-def _run(
-    program: str,
-    arguments: Sequence[str],
-    files: Mapping[str, str],
-    library: Sequence[Path],
-    toolchain: Toolchain,
-    children: Children,
-    budget_s: float,
-    keep: Sequence[str],
-    archived: Sequence[str],
-) -> JavaRun:
+class _Asked(NamedTuple):
+    """What is to be run: see `run_java`."""
+
+    program: str
+    arguments: Sequence[str]
+    files: Mapping[str, str]
+    library: Sequence[Path]
+    toolchain: Toolchain
+    children: Children
+    budget_s: float
+    keep: Sequence[str]
+    hear: Hear | None
+
+
+def _run(asked: _Asked, options: Sequence[str]) -> JavaRun:
     with contextlib.ExitStack() as resources:
         try:
             folder = resources.enter_context(scratch_folder())
             (folder / "tmp").mkdir()
-            for name, text in files.items():
+            for name, text in asked.files.items():
                 (folder / name).write_text(text)
         except OSError as error:
             raise EnvironmentMissing(
                 f"TLC needs a temporary folder: {error.strerror}.", "Name one with room: TMPDIR=DIR omni-ipc ..."
             ) from None
-        options = (
-            *_OPTIONS,
-            *archived,
+        own = (
             f"-Djava.io.tmpdir={folder / 'tmp'}",
-            f"-DTLA-Library={os.pathsep.join(map(str, library))}",
+            f"-DTLA-Library={os.pathsep.join(map(str, asked.library))}",
         )
-        command = toolchain.command((*options, program, *arguments), folder, library, budget_s)
+        words = (*options, *own, asked.program, *asked.arguments)
+        command = asked.toolchain.command(words, folder, asked.library, asked.budget_s)
         started = time.monotonic()
         try:
-            ended = children.run(command, cwd=folder, env=_environment(), timeout_s=budget_s)
+            ended = asked.children.run(
+                command, cwd=folder, env=_environment(), timeout_s=asked.budget_s, hear=asked.hear
+            )
         except OSError as error:
-            raise toolchain.cannot_start(error) from None
+            raise asked.toolchain.cannot_start(error) from None
         if _NO_PROGRAM in ended.errors:
-            raise toolchain.lacks(program)
-        kept = {name: (folder / name).read_text() for name in keep if (folder / name).is_file()}
+            raise asked.toolchain.lacks(asked.program)
+        kept = {name: (folder / name).read_text() for name in asked.keep if (folder / name).is_file()}
         return JavaRun(ended, time.monotonic() - started, kept)
 
 

@@ -80,8 +80,13 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     flags: tuple[str, ...] = ()  # further ones for TLC
     leaves_out: tuple[str, ...] = ()  # actions that no step of a design takes in these bounds, but in those of another
     budget_s: float = 60.0
-    nightly: bool = False  # too large for every day
+    nightly: bool = False  # too large for every day: several workers of TLC search it, and count no actions
     note: str = ""
+
+    @property
+    def counts_actions(self) -> bool:
+        """Whether each action of its spec must be taken, or be among those that it leaves out."""
+        return self.role is Role.DESIGN and not self.nightly
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -203,9 +208,13 @@ def _complaints(manifest: Manifest) -> Iterable[str]:
             yield f"{model.name} must name its defect if, and only if, its role is bug."
         if (model.result in (Outcome.SAFETY, Outcome.LIVENESS)) != (model.expect.name is not None):
             yield f"{model.name} must name what fails if, and only if, a property fails."
+        if model.nightly and model.expect.depth is not None:
+            yield f"{model.name} expects a depth, which differs from run to run where several workers search at once."
+        if model.leaves_out and not model.counts_actions:
+            yield f"{model.name} leaves out actions, which are counted only of a design that is not nightly."
         seen.add(model.name)
     for spec in manifest.specs:
-        designs = [{*model.leaves_out} for model in manifest.models if (model.spec, model.role) == (spec, Role.DESIGN)]
+        designs = [{*model.leaves_out} for model in manifest.models if model.spec == spec and model.counts_actions]
         if designs and (left := sorted(set.intersection(*designs))):
             yield f"every design of {spec} leaves out {', '.join(left)}."
 

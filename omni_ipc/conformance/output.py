@@ -38,7 +38,7 @@ _UNEXPECTED = 2184  # the reason inside of a general error
 _ERRORS = (1, 2)  # severities: an error of the spec, of TLC itself
 
 _FRAME = re.compile(r"@!@!@(?:STARTMSG (?P<start>\d+):(?P<severity>\d+)|ENDMSG \d+) @!@!@")
-_COUNTS = re.compile(r"([\d,]+) states generated.*?, ([\d,]+) distinct states found")
+_COUNTS = re.compile(r"([\d,]+) states generated.*, ([\d,]+) distinct states found.*, ([\d,]+) states left on queue")
 _TAKEN = re.compile(r"<([^\s(>]+).*>: ([\d,]+):([\d,]+)")
 _LABEL = re.compile(r"(\d+): (?:Back to state: )?<([^\s(>]+)")  # a newer TLC adds the arguments
 _VARIABLE = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
@@ -78,7 +78,7 @@ def parse_output(text: str, *, seconds: float = 0.0) -> Result:
     else:
         kind, words, place = Kind.TRUNCATED, "TLC ended before it had finished.", None
     named = _NAMED.match(words)
-    generated, distinct = _counts(said)
+    generated, distinct, queue = _counts(said)
     trace, loop, closing = _behaviour(said)
     return Result(
         kind=kind,
@@ -87,6 +87,7 @@ def parse_output(text: str, *, seconds: float = 0.0) -> Result:
         place=place,
         generated=generated,
         distinct=distinct,
+        queue=queue,
         search_depth=_depth(said),
         actions=_coverage(said),
         trace=trace,
@@ -146,10 +147,10 @@ def _innermost_position(said: Sequence[Message]) -> Place | None:
     return Place(positions[-1][2], int(positions[-1][1])) if positions else None
 
 
-def _counts(said: Sequence[Message]) -> tuple[int, int]:
+def _counts(said: Sequence[Message]) -> tuple[int, int, int]:
     found = [_COUNTS.search(message.text) for message in said if message.code in (_PROGRESS, _TOTALS)]
     last = found[-1] if found else None
-    return (_number(last[1]), _number(last[2])) if last else (0, 0)
+    return (_number(last[1]), _number(last[2]), _number(last[3])) if last else (0, 0, 0)
 
 
 def _depth(said: Sequence[Message]) -> int | None:

@@ -62,6 +62,7 @@ class Result(msgspec.Struct, frozen=True):
     place: Place | None = None  # of an error in a module
     generated: int = 0  # states, with repetitions
     distinct: int = 0  # states
+    queue: int = 0  # of these, those whose steps were not looked at when TLC stopped
     search_depth: int | None = None  # TLC tells none after a temporal violation
     actions: dict[str, Coverage] = {}
     trace: tuple[State, ...] = ()

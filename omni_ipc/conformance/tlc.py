@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,21 +11,34 @@ import msgspec
 from omni_ipc.conformance import labels
 from omni_ipc.conformance.children import Children, Ended
 from omni_ipc.conformance.configuration import Configuration
-from omni_ipc.conformance.java import JavaRun, run_java
-from omni_ipc.conformance.manifest import Manifest, Model, Role
+from omni_ipc.conformance.java import JavaRun, Span, run_java
+from omni_ipc.conformance.manifest import Manifest, Model
 from omni_ipc.conformance.output import parse_output
+from omni_ipc.conformance.progress import Reached, Reports, extent
 from omni_ipc.conformance.result import Kind, Place, Result
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import UsageError
 
 # One worker and fixed seeds: the same run each time.
 _TLC = ("-metadir", "states", "-fp", "0", "-seed", "1", "-workers", "1", "-tool")
-_COVERAGE = ("-coverage", "1")  # a fifth of a run's cost; only of a design model must each action be taken
+_NIGHTLY = (  # of a flag that is there twice, TLC takes the later one
+    *("-workers", str(len(os.sched_getaffinity(0)))),
+    *("-fpmem", "0.5"),  # of the heap, for fingerprints
+    *("-checkpoint", "0"),  # nobody goes on with one: what it has written goes with the run
+)
+# A fifth of the cost of a short run, and nearly half of the pace of a long one.
+_COVERAGE = ("-coverage", "1")
 _DUMP = ("-dump", "dot,actionlabels", "graph.dot")
 _LABELLED = "Labelled"
 
 
-def run_model(model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children) -> Result:
+Reaches = Callable[[Reached], object]
+"""Called once a minute, with how far TLC has come."""
+
+
+def run_model(
+    model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children, reaches: Reaches | None = None
+) -> Result:
     """Check a model as it stands.
 
     Returns:
@@ -36,10 +50,12 @@ def run_model(model: Model, manifest: Manifest, *, toolchain: Toolchain, childre
     """
     configuration = Configuration.load(manifest.folder / model.cfg)
     files = {f"{model.module}.tla": module_text(model, manifest), "Model.cfg": configuration.text}
-    return _run(model, manifest, model.module, configuration, files, toolchain, children)
+    return _run(model, manifest, model.module, configuration, files, toolchain, children, reaches)
 
 
-def run_labelled(model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children) -> Result:
+def run_labelled(
+    model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children, reaches: Reaches | None = None
+) -> Result:
     """Check a model so that each step of a counterexample has its parameters.
 
     Returns, raises:
@@ -48,7 +64,8 @@ def run_labelled(model: Model, manifest: Manifest, *, toolchain: Toolchain, chil
     configuration = Configuration.load(manifest.folder / model.cfg)
     known = labels.instances(model, manifest.specs[model.spec], configuration)
     files = _labelled_files(model, manifest, configuration)
-    return labels.restore(_run(model, manifest, _LABELLED, configuration, files, toolchain, children), known)
+    result = _run(model, manifest, _LABELLED, configuration, files, toolchain, children, reaches)
+    return labels.restore(result, known)
 
 
 def run_dump(
@@ -67,7 +84,7 @@ def run_dump(
     """
     configuration = Configuration.load(manifest.folder / model.cfg)
     files = _labelled_files(model, manifest, configuration)
-    run = _start(model, manifest, _LABELLED, files, toolchain, children, (*_DUMP, *flags))
+    run = _start(model, manifest, _LABELLED, files, toolchain, children, flags=(*_DUMP, *flags))
     result = _parsed(run)
     return _settled(result, run.ended, model, manifest, configuration), run.files.get(_DUMP[-1], "")
 
@@ -89,8 +106,9 @@ def _run(
     files: dict[str, str],
     toolchain: Toolchain,
     children: Children,
+    reaches: Reaches | None,
 ) -> Result:
-    run = _start(model, manifest, module, files, toolchain, children)
+    run = _start(model, manifest, module, files, toolchain, children, reaches=reaches)
     result = _parsed(run)
     return _settled(result, run.ended, model, manifest, configuration)
 
@@ -107,18 +125,22 @@ def _start(
     files: dict[str, str],
     toolchain: Toolchain,
     children: Children,
+    *,
     flags: tuple[str, ...] = (),
+    reaches: Reaches | None = None,
 ) -> JavaRun:
-    counted = _COVERAGE if model.role is Role.DESIGN else ()
+    suited = (*(_NIGHTLY if model.nightly else ()), *(_COVERAGE if model.counts_actions else ()))
     return run_java(
         "tlc2.TLC",
-        (*_TLC, *counted, *model.flags, *flags, "-config", "Model.cfg", module),
+        (*_TLC, *suited, *model.flags, *flags, "-config", "Model.cfg", module),
         files,
         library=manifest.library(),
         toolchain=toolchain,
         children=children,
         budget_s=model.budget_s,
         keep=_DUMP[-1:],
+        span=Span.HOURS if model.nightly else Span.SECONDS,
+        hear=Reports(reaches).hear if reaches else None,
     )
 
 
@@ -136,7 +158,7 @@ def _settled(result: Result, ended: Ended, model: Model, manifest: Manifest, con
         case Kind.SUCCESS if ended.exit_code == 0:
             return result
         case Kind.SUCCESS | Kind.TRUNCATED:
-            return msgspec.structs.replace(result, kind=Kind.TRUNCATED, message=_interruption(ended, model))
+            return msgspec.structs.replace(result, kind=Kind.TRUNCATED, message=_interruption(result, ended, model))
         case Kind.ACTION_PROPERTY | Kind.TEMPORAL if len(configuration.properties) == 1:
             # TLC names no temporal property, and a refinement's by its line only.
             return msgspec.structs.replace(result, name=configuration.properties[0])
@@ -146,15 +168,16 @@ def _settled(result: Result, ended: Ended, model: Model, manifest: Manifest, con
     return result
 
 
-def _interruption(ended: Ended, model: Model) -> str:
+def _interruption(result: Result, ended: Ended, model: Model) -> str:
+    far = f", at {extent(result.distinct, result.queue)}" if result.distinct else ""
     if ended.timed_out:
         return (
-            f"TLC was stopped after its budget of {model.budget_s:g} s. "
+            f"TLC was stopped after its budget of {model.budget_s:g} s{far}. "
             "Raise budgetS in the manifest, or lower the bounds in the cfg."
         )
     how = f"signal {-ended.exit_code}" if ended.exit_code < 0 else f"exit code {ended.exit_code}"
     said = next((line for line in ended.errors.splitlines() if line.strip()), "nothing on its error output")
-    return f"TLC ended before it had finished, by {how}: {said.strip()}"
+    return f"TLC ended before it had finished{far}, by {how}: {said.strip()}"
 
 
 def located(place: Place | None, library: Sequence[Path]) -> str:

@@ -11,6 +11,7 @@ from omni_ipc.conformance.check import CheckResult, Status, check
 from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.explaining import Explainer
 from omni_ipc.conformance.manifest import Model, Role, load
+from omni_ipc.conformance.progress import Reached
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import OmniError, UsageError
@@ -36,6 +37,7 @@ class CheckedModel(msgspec.Struct, frozen=True):
     property: str | None  # that is violated
     depth: int | None  # states on the way to the violation; else depth of the search
     distinct_states: int
+    queue: int  # of these, those whose steps were not looked at when TLC stopped
     seconds: float
     is_kept: bool = False  # TLC has found it some time ago
     violation: Violation | None = None  # the counterexample, told: of what must not fail, or if it was asked for
@@ -59,16 +61,15 @@ class Progress(Protocol):
     """Hears what goes on."""
 
     def begins(self, model: str) -> None: ...
+    def reaches(self, model: str, reached: Reached) -> None: ...
     def ends(self, model: str, done: int, total: int) -> None: ...
 
 
-def check_models(
-    names: Sequence[str] = (), *, jobs: int = 2, explain: bool = False, progress: Progress | None = None
-) -> Checked:
+def check_models(names: Sequence[str], *, jobs: int, explain: bool, progress: Progress) -> Checked:
     """Check the models whose names begin with ``names``, or all.
 
     Args:
-        jobs: runs of TLC at a time; each takes up to 1 GiB.
+        jobs: runs of TLC at a time; each takes up to 1 GiB, and one for the night half of the memory.
         explain: tell the counterexamples of models that must fail, too.
 
     Raises:
@@ -86,14 +87,15 @@ def check_models(
         manifest,
         toolchain=toolchain,
         jobs=jobs,
-        begins=(lambda model: progress.begins(model.name)) if progress else None,
-        progress=(lambda done, total, latest: progress.ends(latest.model.name, done, total)) if progress else None,
+        begins=lambda model: progress.begins(model.name),
+        reaches=lambda model, reached: progress.reaches(model.name, reached),
+        progress=lambda done, total, latest: progress.ends(latest.model.name, done, total),
     )
     with Children() as children:
         explainer, records = Explainer(manifest, toolchain, children), []
         for result in results:
             to_tell = result.result.trace and (explain or result.status is Status.UNEXPECTED)
-            if to_tell and progress:
+            if to_tell:
                 progress.begins(f"telling {result.model.name}")
             told = _told(result.model, explainer) if to_tell else (None, "")
             records.append(_record(result, *told))
@@ -119,6 +121,7 @@ def _record(checked: CheckResult, violation: Violation | None, note: str) -> Che
         property=checked.result.name,
         depth=checked.result.depth,
         distinct_states=checked.result.distinct,
+        queue=checked.result.queue,
         seconds=checked.result.seconds,
         is_kept=checked.result.is_kept,
         violation=violation,

@@ -109,6 +109,17 @@ def test_what_is_damaged_is_run_again(folder: Path, tmp_path: Path) -> None:
     assert cache.load("c") is None, "too large"
 
 
+def test_a_run_for_the_night_is_kept_and_needs_no_archive(
+    sample: Sample, counting: Toolchain, children: Children, folder: Path, tmp_path: Path
+) -> None:
+    """An archive is made for the options of short runs, and saves part of a second."""
+    model, manifest = sample(cfg="success.cfg", nightly=True)
+    results = [run_model(model, manifest, toolchain=counting, children=children) for _ in range(2)]
+    assert [result.is_kept for result in results] == [False, True]
+    assert (tmp_path / "runs").read_text() == "run\n"
+    assert list(folder.glob("*.jsa")) == []
+
+
 def test_only_the_latest_runs_are_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were not used for longest make room."""
     monkeypatch.setattr("omni_ipc.conformance.cache._MOST_RUNS", 2)

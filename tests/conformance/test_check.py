@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import msgspec
@@ -27,6 +28,7 @@ BUG = msgspec.structs.replace(
     distinct_states=None,
     defect="d",
 )
+NIGHTLY = msgspec.structs.replace(DESIGN, nightly=True, expect=Expect())
 HOLDS = Result(Kind.SUCCESS, "", distinct=60, search_depth=9, actions={"PumpTake": Coverage(1, 1)})
 FAILS = Result(Kind.INVARIANT, "", name="AInv", trace=(State(None, {}), State("PumpTake", {})))
 
@@ -40,6 +42,7 @@ def replace(result: Result, **changes: object) -> Result:
     [
         (DESIGN, HOLDS, "holds in all 60 states, to depth 9: no stuck state, and each of 1 actions is taken."),
         (msgspec.structs.replace(DESIGN, role=Role.LIVE), HOLDS, "holds in all 60 states, under fairness."),
+        (NIGHTLY, replace(HOLDS, actions={}), "holds in all 60 states, to depth 9: no stuck state."),
         (BUG, FAILS, "AInv fails at depth 2, as it must."),
         (msgspec.structs.replace(BUG, role=Role.REACH), FAILS, "is reachable in 1 steps."),
     ],
@@ -100,6 +103,26 @@ def test_results_come_in_order_with_progress(sample: Sample, fake_java: FakeJava
     assert results[0].bounds == 'Node = "n1", Limit = 3'
     assert results[0].status is Status.UNEXPECTED
     assert results[0].reason.startswith("never taken: Never.")
+
+
+def test_of_models_for_the_night_one_is_checked_at_a_time(sample: Sample, fake_java: FakeJava) -> None:
+    """Each takes half of the memory; others go on beside it. How far each has come is told with its model."""
+    model, manifest = sample(cfg="success.cfg")
+    models = [msgspec.structs.replace(model, name=f"Sample/{number}", nightly=number < 3) for number in range(5)]
+    told: list[tuple[str, int]] = []
+    check(
+        models,
+        manifest,
+        toolchain=fake_java(f"cat {RECORDED}/night.out"),
+        jobs=5,
+        begins=lambda model: told.append((model.name, 0)),
+        reaches=lambda model, reached: told.append((model.name, reached.distinct)),
+    )
+    of_one = {model.name: [(model.name, distinct) for distinct in (0, 612_081, 1_294_052)] for model in models}
+    assert sorted(told) == sorted(itertools.chain(*of_one.values()))
+    by_night = [each for each in told if each[0] in [model.name for model in models[:3]]]
+    order = [name for name, distinct in by_night if distinct == 0]
+    assert by_night == list(itertools.chain(*(of_one[name] for name in order)))
 
 
 def test_a_broken_module_ends_the_check(sample: Sample, fake_java: FakeJava) -> None:

@@ -209,6 +209,16 @@ FAILING = {"result": "safety failure", "expect": {"name": "Inv"}}
         ([MODEL | {"defect": "d"}], "must name its defect if, and only if"),
         ([MODEL | FAILING | {"role": "reach", "expect": {}}], "must name what fails"),
         ([MODEL | {"role": "desing"}], "Invalid enum value 'desing' - at `\\$.models\\[0\\].role`"),
+        (
+            [MODEL | {"nightly": True, "expect": {"depth": 9}}],
+            "expects a depth, which differs from run to run",
+        ),
+        ([MODEL | {"nightly": True, "leavesOut": ["Up"]}], "X/design leaves out actions, which are counted only"),
+        ([MODEL | {"role": "live", "leavesOut": ["Up"]}], "X/design leaves out actions, which are counted only"),
+        (
+            [MODEL | {"leavesOut": ["Up"]}, MODEL | {"name": "X/design/full", "nightly": True}],
+            "every design of X",
+        ),
         ([MODEL | {"leavesOut": ["Up"]}], "every design of X leaves out Up"),
         ([MODEL | {"depht": 3}], "unknown field `depht`"),
     ],

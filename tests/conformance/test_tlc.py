@@ -16,6 +16,7 @@ import pytest
 
 from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.manifest import Manifest, Model, Role
+from omni_ipc.conformance.progress import Reached
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.tlc import run_labelled, run_model
 from omni_ipc.conformance.toolchain import Toolchain
@@ -62,6 +63,57 @@ def test_steps_are_counted_by_action_of_design_models_alone(
     java = fake_java(f'echo "$@" > {tmp_path}/arguments; cat {RECORDED}/safety.out')
     run_model(msgspec.structs.replace(model, role=role), manifest, toolchain=java, children=children)
     assert ("-coverage 1" in (tmp_path / "arguments").read_text()) is counted
+
+
+def test_a_model_for_the_night_has_all_cores_and_half_of_the_memory(
+    sample: Sample, fake_java: FakeJava, toolchain: Toolchain, children: Children, tmp_path: Path
+) -> None:
+    """And the better compiler, and nothing that costs: its actions are not counted, and there are no checkpoints."""
+    model, manifest = sample(cfg="success.cfg", nightly=True)
+    script = f'echo "$@" > {tmp_path}/arguments; {toolchain.java} "$@" | tee {tmp_path}/output'
+    java = msgspec.structs.replace(fake_java(script), jar=toolchain.jar)
+    result = run_model(model, manifest, toolchain=java, children=children)
+    assert (result.kind, result.distinct, result.actions) == (Kind.SUCCESS, 5, {})
+    options, _, flags = (tmp_path / "arguments").read_text().partition("tlc2.TLC")
+    assert ("MaxRAMPercentage=50" in options, "Xmx" in options, "TieredStop" in options) == (True, False, False)
+    assert ("-fpmem 0.5" in flags, "-checkpoint 0" in flags, "-coverage" in flags) == (True, True, False)
+    cores = len(os.sched_getaffinity(0))
+    assert f" with {cores} worker{'s' * (cores > 1)} on " in (tmp_path / "output").read_text()
+
+
+def test_any_other_model_has_one_worker_and_little_memory(
+    sample: Sample, fake_java: FakeJava, children: Children, tmp_path: Path
+) -> None:
+    """Several are checked at a time, and most of a run is its beginning."""
+    model, manifest = sample(cfg="success.cfg")
+    java = fake_java(f'echo "$@" > {tmp_path}/arguments; cat {RECORDED}/success.out')
+    run_model(model, manifest, toolchain=java, children=children)
+    options, _, flags = (tmp_path / "arguments").read_text().partition("tlc2.TLC")
+    assert ("-Xmx1g -XX:TieredStopAtLevel=1" in options, "MaxRAM" in options) == (True, False)
+    assert (flags.count("-workers"), "-workers 1 " in flags, "-fpmem" in flags) == (1, True, False)
+
+
+def test_how_far_a_run_has_come_is_told_while_it_goes_on(
+    sample: Sample, fake_java: FakeJava, children: Children, tmp_path: Path
+) -> None:
+    """TLC waits here for what it said to be heard; and that is what remains of a run that does not come to its end."""
+    os.mkfifo(tmp_path / "heard")
+    heard: list[Reached] = []
+
+    def reaches(reached: Reached) -> None:
+        heard.append(reached)
+        if len(heard) == 2:
+            (tmp_path / "heard").write_text("\n")
+
+    model, manifest = sample(nightly=True)
+    java = fake_java(f"cat {RECORDED}/night.out; read line < {tmp_path}/heard; exit 1")
+    result = run_model(model, manifest, toolchain=java, children=children, reaches=reaches)
+    assert [reached.distinct for reached in heard] == [612_081, 1_294_052]
+    assert (result.kind, result.distinct, result.queue) == (Kind.TRUNCATED, 1_294_052, 327_747)
+    assert result.message == (
+        "TLC ended before it had finished, at 1,294,052 distinct states, 327,747 on the queue, "
+        "by exit code 1: nothing on its error output"
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +169,8 @@ def test_a_run_over_its_budget_is_killed_and_says_so(
     model, manifest = sample(budget_s=0.5)
     result = run_model(model, manifest, toolchain=fake_java(script), children=children)
     assert result.kind is Kind.TRUNCATED
-    assert result.message.startswith("TLC was stopped after its budget of 0.5 s. Raise budgetS")
+    said = "TLC was stopped after its budget of 0.5 s, at 5 distinct states, 0 on the queue. Raise budgetS"
+    assert result.message.startswith(said)
     wait_until_gone(*map(int, wait_for(tmp_path / "pids").split()))
     assert list(private_temp.iterdir()) == []
 
@@ -125,10 +178,13 @@ def test_a_run_over_its_budget_is_killed_and_says_so(
 @pytest.mark.parametrize(
     ("script", "how"),
     [
-        ("echo 'Error: no memory' >&2; exit 1", "exit code 1: Error: no memory"),
-        ("kill -KILL $$", "signal 9: nothing on its error output"),
-        (f"cat {RECORDED}/success.out; exit 2", "exit code 2: nothing on its error output"),
-        (f"head -c 3000 {RECORDED}/success.out; exit 0", "exit code 0: nothing on its error output"),
+        ("echo 'Error: no memory' >&2; exit 1", ", by exit code 1: Error: no memory"),
+        ("kill -KILL $$", ", by signal 9: nothing on its error output"),
+        (
+            f"cat {RECORDED}/success.out; exit 2",
+            ", at 5 distinct states, 0 on the queue, by exit code 2: nothing on its error output",
+        ),
+        (f"head -c 1000 {RECORDED}/success.out; exit 0", ", by exit code 0: nothing on its error output"),
     ],
 )
 def test_a_run_that_dies_is_truncated(
@@ -137,7 +193,7 @@ def test_a_run_that_dies_is_truncated(
     """It says how it died, and what it said last; neither an exit code of 0 nor the word alone is success."""
     model, manifest = sample()
     result = run_model(model, manifest, toolchain=fake_java(script), children=children)
-    assert (result.kind, result.message) == (Kind.TRUNCATED, f"TLC ended before it had finished, by {how}")
+    assert (result.kind, result.message) == (Kind.TRUNCATED, f"TLC ended before it had finished{how}")
 
 
 @pytest.mark.parametrize("data", [b"", b"no jar", b"PK\x05\x06" + bytes(18)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from omni_ipc.report.quantities import duration, figure, size
+from omni_ipc.report.quantities import duration, figure, size, tally
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,22 @@ from omni_ipc.report.quantities import duration, figure, size
 def test_a_size_has_the_unit_that_makes_it_short(count_bytes: int, told: str) -> None:
     """Three digits, and no "1,024 MiB"."""
     assert size(count_bytes) == told
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (388_102, "388 k"),
+        (999_700, "1 M"),
+        (2_300_000, "2.3 M"),
+        (4_100_000_000_000, "4,100 G"),
+    ],
+)
+def test_a_count_is_told_by_its_first_digits(count: int, told: str) -> None:
+    """Three of them, and no "1,000 k"."""
+    assert tally(count) == told
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -79,6 +80,10 @@ class Command:
         """Tell whether the command line itself runs, and not yet Python's own start: it answers SIGHUP."""
         caught = re.search(r"SigCgt:\s*(\w+)", (Path("/proc") / str(self._process.pid) / "status").read_text())
         return caught is not None and bool(int(caught[1], 16) >> (signal.SIGHUP - 1) & 1)
+
+    def has_complained(self) -> bool:
+        """Tell whether something stands on its error output."""
+        return bool(select.select([self._process.stderr], [], [], 0)[0])
 
     def interrupt_when(self, moment: Callable[[], bool], *, may_be_over: bool = False) -> None:
         """Press Ctrl-C once the moment has come; or not at all, if the command may be over before."""

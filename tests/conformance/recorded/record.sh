@@ -22,3 +22,4 @@ for module in Assuming Broken Garbled Including Importing Misspelt Unfinished Em
     record $module $module plain ""
 done
 head -c 2500 safety.out > truncated.out
+# night.out: two minutes of AsyncOutput/design/full by two workers, killed then, its paths put in order as above
