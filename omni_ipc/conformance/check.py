@@ -167,9 +167,13 @@ def _what_happened(result: Result) -> str:
 
 def _praise(model: Model, result: Result) -> str:
     match model.role:
+        case Role.DESIGN if model.nightly:
+            return f"holds in all {result.distinct} states: no stuck state."
         case Role.DESIGN:
-            counted = f", and each of {len(result.actions)} actions is taken" if model.counts_actions else ""
-            return f"holds in all {result.distinct} states, to depth {result.depth}: no stuck state{counted}."
+            return (
+                f"holds in all {result.distinct} states, to depth {result.depth}: "
+                f"no stuck state, and each of {len(result.actions)} actions is taken."
+            )
         case Role.LIVE | Role.REFINE:
             return f"holds in all {result.distinct} states, under fairness."
         case Role.REACH:
