@@ -50,13 +50,13 @@ def test_where_nobody_sees_the_progress_there_is_a_line_a_minute(omni: Omni, jav
 def test_the_line_of_progress_says_how_far_it_has_come(
     omni: Omni, java: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the first minute on; before, the name alone."""
+    """From the first minute on; before, the name alone. What is found is searched again, to be told in words."""
     seen: list[str] = []
     shown = contextlib.nullcontext(lambda text, done, total: seen.append(text))
     monkeypatch.setattr("omni_ipc.cli.check.working", lambda at: shown)
-    java(f"cat {NIGHT}")
-    omni("check", MODEL)
-    assert seen == [MODEL, *MINUTES, ""]
+    java(f"cat {NIGHT}; grep -v ^Progress {NIGHT.with_name('safety.out')}")
+    assert omni("check", MODEL).code == 1
+    assert seen == [MODEL, *MINUTES, "", *(f"telling {now}" for now in (MODEL, *MINUTES))]
 
 
 def test_ctrl_c_ends_it_at_once_and_says_how_far_it_came(java: Callable[[str], None], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.itf import counterexample_to_itf, state_to_itf
 from omni_ipc.conformance.manifest import Manifest, Model
 from omni_ipc.conformance.result import Kind, Result, State
-from omni_ipc.conformance.tlc import run_labelled
+from omni_ipc.conformance.tlc import Reaches, run_labelled
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import TRACE_VERSION, Field, Origin, Step, Trace, write_atomically
@@ -21,14 +21,16 @@ from omni_ipc.records import TRACE_VERSION, Field, Origin, Step, Trace, write_at
 _ACTION = re.compile(r"([A-Z][a-z0-9]*)([A-Z]\w*?)(?:_Bug)?\Z")
 
 
-def find_counterexample(model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children) -> Result:
+def find_counterexample(
+    model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children, reaches: Reaches | None = None
+) -> Result:
     """Let TLC find a counterexample, with the parameters of each step.
 
     Raises:
         Inconclusive: TLC did not come to its end.
         UsageError: the model holds, or is broken.
     """
-    result = run_labelled(model, manifest, toolchain=toolchain, children=children)
+    result = run_labelled(model, manifest, toolchain=toolchain, children=children, reaches=reaches)
     if result.kind in (Kind.TRUNCATED, Kind.EVALUATION):
         raise Inconclusive(f"{model.name}: {result.message}")
     if not result.trace:

@@ -22,7 +22,7 @@ from omni_ipc.conformance.manifest import Manifest, Model, Role
 from omni_ipc.conformance.probing import Answer, Question, probe
 from omni_ipc.conformance.result import Kind, Place, Result, State
 from omni_ipc.conformance.syntax import Conjunct, Definition, read_definitions
-from omni_ipc.conformance.tlc import module_text
+from omni_ipc.conformance.tlc import Reaches, module_text
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.conformance.vacuity import sentence_of
 from omni_ipc.errors import Inconclusive
@@ -39,14 +39,16 @@ class Explainer:
         self._children = children
         self._read: dict[str, Mapping[str, Definition]] = {}
 
-    def explain(self, model: Model) -> Violation:
+    def explain(self, model: Model, reaches: Reaches | None = None) -> Violation:
         """Find the counterexample of a model again, with the parameters of its steps, and tell what is behind it.
 
         Raises:
             Inconclusive: TLC did not come to its end.
             UsageError: the model holds, or is broken.
         """
-        result = find_counterexample(model, self._manifest, toolchain=self._toolchain, children=self._children)
+        result = find_counterexample(
+            model, self._manifest, toolchain=self._toolchain, children=self._children, reaches=reaches
+        )
         return _Counterexample(result, model, self).violation()
 
     def definitions(self, model: Model) -> Mapping[str, Definition]:

@@ -67,6 +67,7 @@ def run_java(
         library: folders in which modules are looked up.
         budget_s: after so many seconds it is killed, with its process group.
         keep: names of files that the program writes into the folder.
+        span: how long it is expected to take.
         hear: hears each line of its output as it comes; nothing of a run that was kept.
 
     Raises:

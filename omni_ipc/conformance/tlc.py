@@ -31,7 +31,6 @@ _COVERAGE = ("-coverage", "1")
 _DUMP = ("-dump", "dot,actionlabels", "graph.dot")
 _LABELLED = "Labelled"
 
-
 Reaches = Callable[[Reached], object]
 """Called once a minute, with how far TLC has come."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -95,17 +96,17 @@ def check_models(names: Sequence[str], *, jobs: int, explain: bool, progress: Pr
         explainer, records = Explainer(manifest, toolchain, children), []
         for result in results:
             to_tell = result.result.trace and (explain or result.status is Status.UNEXPECTED)
-            if to_tell:
-                progress.begins(f"telling {result.model.name}")
-            told = _told(result.model, explainer) if to_tell else (None, "")
+            told = _told(result.model, explainer, progress) if to_tell else (None, "")
             records.append(_record(result, *told))
     return Checked(tuple(records), toolchain.identity())
 
 
-def _told(model: Model, explainer: Explainer) -> tuple[Violation | None, str]:
+def _told(model: Model, explainer: Explainer, progress: Progress) -> tuple[Violation | None, str]:
     """Tell the counterexample, or why it cannot be told: that it is there is known already."""
+    telling = f"telling {model.name}"
+    progress.begins(telling)
     try:
-        return explainer.explain(model), ""
+        return explainer.explain(model, functools.partial(progress.reaches, telling)), ""
     except OmniError as error:
         return None, str(error)
 
