@@ -18,6 +18,7 @@ WRONG = {
     "no_room_asked_for": "2 records are published in a ring that holds one",
     "closed_at_once": "the writer ended, 'closed', before 1 records that were published",
     "death_before_drain": "the reader ended, 'told', before 1 records that were published",
+    "sleeps_on": "'main' waits for the end of 'reader', and nobody is left to wake it",
     **dict.fromkeys(
         ("lost_wakeup", "missing_writer_fence", "missing_reader_fence"),
         "overslept: what it waited for was there, and nobody rang",
