@@ -42,7 +42,7 @@ def test_each_counterexample_leads_the_defect_astray_and_not_the_reference(spec:
 
 
 def test_a_circle_is_walked_three_times_and_is_the_same_each_time() -> None:
-    """Of a real model, step by step and state by state; what is no circle to the reference it refuses, at a line."""
+    """Of a real model, step by step and state by state; the reference refuses to, at a line of the product."""
     [circling] = [countered for countered in counter_spec("Lane") if countered.rounds]
     assert (circling.model, circling.rounds) == ("Lane/bug/sleeps_on/live", 3)
     assert circling.trace is not None
@@ -54,7 +54,10 @@ def test_a_circle_is_walked_three_times_and_is_the_same_each_time() -> None:
     assert "comes again in each of 3 rounds. Then it fails: lost wake-up: 'main' waits for the end of 'reader'" in (
         circling.with_defect
     )
-    assert re.search(r"was refused at \w+\.py:\d+ .*Sleeper\.Unpark.* instead\. Then it ends well", circling.reference)
+    assert re.search(
+        r"was refused at bell\.py:\d+ in sleep_unless: .*Sleeper\.Unpark.* instead\. Then it ends well",
+        circling.reference,
+    )
 
 
 def test_no_spec_is_without_code_at_its_grain() -> None:
