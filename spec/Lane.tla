@@ -324,13 +324,16 @@ SleeperSleep(side) ==
     /\ Go(side, IF memory[Parked(side)] = 1 THEN "asleep" ELSE Awake(side))
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, due, learnt>>
 
+(* Where a side goes on whose sleep nothing but its bound has ended. *)
+AtBound == "unpark"
+
 (* Time passes up to the bound of whoever sleeps, and it is time for the living to ask for each other.  That the bounds
    of two end at once leaves nothing out: they never sleep at the same time, or a wake-up was lost.  Where nobody dies,
    the bound is not needed, and does not end. *)
 TimePass ==
     /\ Mortal # {}
     /\ \E side \in Sides : at[side] = "asleep"
-    /\ at' = [side \in Sides |-> IF at[side] = "asleep" THEN "unpark" ELSE at[side]]
+    /\ at' = [side \in Sides |-> IF at[side] = "asleep" THEN AtBound ELSE at[side]]
     /\ due' = [side \in Sides |-> at[side] # "dead"]
     /\ UNCHANGED <<order, memory, stores, claim, free, seen, taken, learnt>>
 

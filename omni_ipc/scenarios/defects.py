@@ -19,6 +19,7 @@ from omni_ipc.scenarios.defects_lane import (
     NoRoomAskedFor,
     PositionBeforeCount,
     PublishBeforeBody,
+    SleepsOn,
 )
 from omni_ipc.scenarios.defects_link import AggregateOverflow, LossyOverflow, TimeoutConsumes
 from omni_ipc.scenarios.defects_streams import (
@@ -131,6 +132,7 @@ UNMET = {
         Defect("closed_at_once", "lane", Parts(writer=ClosedAtOnce)),
         Defect("death_before_drain", "lane", Parts(reader=DeathBeforeDrain)),
         Defect("lost_wakeup", "lane", Parts(bell=LostWakeup)),
+        Defect("sleeps_on", "lane", Parts(bell=SleepsOn)),
         Defect("missing_writer_fence", "lane_stores", Parts(bell=MissingWriterFence)),
         Defect("missing_reader_fence", "lane_stores", Parts(bell=MissingReaderFence)),
     )

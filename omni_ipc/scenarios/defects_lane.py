@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from omni_ipc.errors import PeerDied
 from omni_ipc.transport import liveness
-from omni_ipc.transport.bell import Bell
+from omni_ipc.transport.bell import LONGEST_SLEEP_S, Bell
 from omni_ipc.transport.framing import Data
 from omni_ipc.transport.lane import Counts
 from omni_ipc.transport.layout import ALIGNMENT, RECORDS_WRITTEN, WRITE_POSITION, Side
@@ -94,6 +94,17 @@ class LostWakeup(Bell):
             self._words.store(self._index, 1)
             self._words.fence()
             return False
+
+
+class SleepsOn(Bell):
+    """Takes the end of its bound for a spurious wake-up, and sleeps on until it is rung: the dead ring nobody."""
+
+    def sleep_unless(self, ready: Callable[[], bool], timeout: float) -> None:
+        if self._park(ready):
+            self._words.store(self._index, 0)
+            return
+        while not self._words.wait(self._index, 1, min(timeout, LONGEST_SLEEP_S)):
+            pass
 
 
 class MissingWriterFence(Bell):

@@ -20,6 +20,8 @@ from omni_ipc.transport.layout import (
     Signature,
 )
 
+__tracebackhide__ = True  # a step is at the line of the product that asked for the access
+
 _NO_PROCESS = Signature(0, 0)
 
 

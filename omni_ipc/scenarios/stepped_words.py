@@ -14,6 +14,8 @@ from omni_ipc.records import Field
 from omni_ipc.seam.api import Runtime, Words
 from omni_ipc.transport.layout import RING_OFFSET
 
+__tracebackhide__ = True  # a step is at the line of the product that asked for the access
+
 Access = tuple[str | int, ...]
 """What is done, to which word, and with which value, if that matters: ("load", 48), ("store", 48, 1); and ("write",) is
 to write to the ring."""

@@ -29,11 +29,14 @@ def is_stdlib(file: str) -> bool:
 
 
 def product_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of the code under test, or of what runs it if there is none."""
+    """Return the innermost frame of the code under test, or of what runs it if there is none.
+
+    A module that only stands between the two says so as it does to pytest: ``__tracebackhide__ = True``.
+    """
     innermost = None
     while frame is not None:
         file = frame.f_code.co_filename
-        if not is_ours(file):
+        if not (is_ours(file) or "__tracebackhide__" in frame.f_globals):
             innermost = innermost or frame
             if not is_stdlib(file):
                 return frame

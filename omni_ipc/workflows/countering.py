@@ -130,9 +130,9 @@ def _with_defect(defect: str, trace: Trace, scenario: Scenario, result: Result) 
     if not followed.went_along:
         return False, followed.way + _ending(followed)
     if result.closing is not None:
-        return True, f"{followed.way} Its state comes again in each of {ROUNDS} rounds."
+        return True, f"{followed.way} Its state comes again in each of {ROUNDS} rounds.{_failing(followed)}"
     if result.loop is not None and followed.rests:
-        return True, f"{followed.way} There it stays.{_ending(followed) if followed.failure else ''}"
+        return True, f"{followed.way} There it stays.{_failing(followed)}"
     return followed.failure is not None, followed.way + _ending(followed)
 
 
@@ -144,4 +144,8 @@ def _without(trace: Trace, scenario: Scenario, result: Result) -> tuple[bool, st
 
 
 def _ending(followed: Followed) -> str:
-    return f" Then it fails: {followed.failure}." if followed.failure else " Then it ends well."
+    return _failing(followed) or " Then it ends well."
+
+
+def _failing(followed: Followed) -> str:
+    return f" Then it fails: {followed.failure}." if followed.failure else ""

@@ -25,6 +25,9 @@ Then_CountLast == [claim |-> "head", head |-> "tail", tail |-> "advance", advanc
 (* Defect lost_wakeup: the sleeper looks again first, and raises its flag when it has seen nothing. *)
 Rest_LookFirst == [found |-> "look again", look |-> "park", park |-> "sleep"]
 
+(* Defect sleeps_on: the sleeper takes the end of its bound for a spurious wake-up, and sleeps on until it is rung. *)
+AtBound_Spurious == "sleep"
+
 (* Defect death_before_drain: who hears of the death gives up at once, and does not look again. *)
 ReaderAsk_Bug ==
     /\ at.reader = "ask"

@@ -18,6 +18,7 @@ WRONG = {
     "no_room_asked_for": "2 records are published in a ring that holds one",
     "closed_at_once": "the writer ended, 'closed', before 1 records that were published",
     "death_before_drain": "the reader ended, 'told', before 1 records that were published",
+    "sleeps_on": "'main' waits for the end of 'reader', and nobody is left to wake it",
     **dict.fromkeys(
         ("lost_wakeup", "missing_writer_fence", "missing_reader_fence"),
         "overslept: what it waited for was there, and nobody rang",
@@ -27,13 +28,19 @@ WRONG = {
 
 @pytest.mark.parametrize("name", [name for name in UNMET if KNOWN[name].scenario in ("lane", "lane_stores")])
 def test_the_explorer_finds_each_defect_of_the_lane(name: str) -> None:
-    """From nothing: of fences where stores are late, of others among schedules in which the writer may be killed."""
+    """From nothing: of fences where stores are late, of others among schedules in which the writer may be killed.
+
+    Each step is told by the line that asked for it, and not by that of the world which made it a step.
+    """
     scenario = SCENARIOS[KNOWN[name].scenario]
     faults = ("kill:writer",) if scenario.faults else ()
     report = explore_scenario(scenario.name, defect=name, memory=scenario.memory, faults=faults)
     assert report.verdict is Verdict.VIOLATED, report.reason
     assert report.failure is not None
     assert WRONG[name] in report.failure.message
+    assert report.trace is not None
+    told = {(step.where or "").partition(":")[0] for step in report.trace.steps}
+    assert not told & {"stepped_words.py", "lane_observed.py"}
 
 
 @pytest.mark.parametrize("memory", [MemoryOrder.TSO, MemoryOrder.RELEASE])

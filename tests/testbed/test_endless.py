@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import queue
 
 import pytest
@@ -149,6 +150,32 @@ def test_two_pollers_of_different_rhythm_hide_no_waiter() -> None:
         never.result()
 
     violated(explore(scenario, runs=1), FailureKind.LOST_WAKEUP)
+
+
+@pytest.mark.parametrize("misses", [300, math.inf])
+def test_sets_of_pairs_are_looked_into(misses: float) -> None:
+    """Who notes its time-outs there gets its rounds; who notes the same one each time gives nobody hope."""
+
+    def scenario(rt: ControlledRuntime) -> bool:
+        inbox, gave_up = rt.queue(), rt.event()
+
+        def poll() -> None:
+            seen = {("inbox", 0)}
+            while len(seen) < misses:
+                try:
+                    inbox.get(timeout=1.0)
+                except queue.Empty:
+                    seen.add(("inbox", len(seen) if misses < math.inf else 0))
+            gave_up.set()
+
+        rt.spawn(poll, name="poller")
+        return gave_up.wait()
+
+    report = explore(scenario, runs=1)
+    if misses < math.inf:
+        assert report.outcomes == ("True",)
+    else:
+        violated(report, FailureKind.LOST_WAKEUP)
 
 
 def test_a_run_that_only_grows_is_inconclusive() -> None:

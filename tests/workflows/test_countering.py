@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import msgspec
 import pytest
@@ -26,13 +27,37 @@ def has_bugs(spec: str) -> bool:
     return any(model.spec == spec and model.role is Role.BUG for model in load().models)
 
 
+@functools.cache
+def counter_spec(spec: str) -> tuple[Countered, ...]:
+    return counter_models([f"{spec}/bug"])
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("spec", [spec for spec in AT_CODE_GRAIN if has_bugs(spec)])
 def test_each_counterexample_leads_the_defect_astray_and_not_the_reference(spec: str) -> None:
     """State by state, lassos three times; the reference refuses a step, goes elsewhere, or ends well."""
-    for countered in counter_models([f"{spec}/bug"]):
+    for countered in counter_spec(spec):
         assert countered.verdict is Verdict.HOLDS, countered
         assert countered.steps > 0
+
+
+def test_a_circle_is_walked_three_times_and_is_the_same_each_time() -> None:
+    """Of a real model, step by step and state by state; the reference refuses to, at a line of the product."""
+    [circling] = [countered for countered in counter_spec("Lane") if countered.rounds]
+    assert (circling.model, circling.rounds) == ("Lane/bug/sleeps_on/live", 3)
+    assert circling.trace is not None
+    steps = circling.trace.steps
+    assert [str(step) for step in steps[-2:]] == ["time: Time.Pass()", "reader: Sleeper.Sleep(side=reader)"]
+    assert steps[-2:] == steps[-4:-2] == steps[-6:-4]
+    assert steps[-7].state == steps[-1].state
+    assert f"All {len(steps)} steps ran" in circling.with_defect
+    assert "comes again in each of 3 rounds. Then it fails: lost wake-up: 'main' waits for the end of 'reader'" in (
+        circling.with_defect
+    )
+    assert re.search(
+        r"was refused at bell\.py:\d+ in sleep_unless: .*Sleeper\.Unpark.* instead\. Then it ends well",
+        circling.reference,
+    )
 
 
 def test_no_spec_is_without_code_at_its_grain() -> None:

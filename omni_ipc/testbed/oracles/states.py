@@ -199,9 +199,13 @@ def _is_empty(value: object) -> bool:
 
 
 def _of_set(value: Iterable[object]) -> list[object]:
-    if not all(isinstance(item, _VALUES) for item in value):
+    if not all(map(_is_plain, value)):
         raise _Unknown
     return sorted(value, key=lambda item: (type(item).__name__, repr(item)))
+
+
+def _is_plain(item: object) -> bool:
+    return isinstance(item, _VALUES) or (type(item) is tuple and all(map(_is_plain, item)))
 
 
 def _of_cell(cell: CellType) -> list[object]:
