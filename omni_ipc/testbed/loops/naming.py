@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+from collections.abc import Iterator
 from types import CoroutineType, FrameType, MethodType
 from typing import Any
 
@@ -61,9 +62,14 @@ def task_place(task: asyncio.Task[Any]) -> str | None:
 
 def _suspended(task: asyncio.Task[Any]) -> list[FrameType]:
     """Return the frames of a suspended coroutine and of those that it awaits, outermost first."""
-    frames: list[FrameType] = []
+    return [frame for _, frame in suspended(task) if frame is not None]
+
+
+def suspended(task: asyncio.Task[Any]) -> Iterator[tuple[object, FrameType | None]]:
+    """Give the coroutine of a task and what that awaits, outermost first; with each, its frame until it has ended."""
     awaited: Any = task.get_coro()
     while awaited is not None:
+        waits = awaited
         match awaited:
             case CoroutineType():
                 frame, awaited = awaited.cr_frame, awaited.cr_await
@@ -73,6 +79,4 @@ def _suspended(task: asyncio.Task[Any]) -> list[FrameType]:
                 frame, awaited = awaited.gi_frame, awaited.gi_yieldfrom
             case _:
                 break
-        if frame is not None:
-            frames.append(frame)
-    return frames
+        yield waits, frame

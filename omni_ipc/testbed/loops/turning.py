@@ -8,6 +8,7 @@ from asyncio import events
 from collections import deque
 
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.loops.naming import suspended
 from omni_ipc.testbed.loops.refusals import LoopBase
 from omni_ipc.testbed.loops.registry import Loops
 from omni_ipc.testbed.loops.subject import LoopSubject, RunCallback, Select, fire
@@ -104,9 +105,17 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
             handle = kernel.perform(self._running)
             if not handle._cancelled:
                 self.in_timer = type(handle) is asyncio.TimerHandle
+                self._tell(handle)
                 handle._run()
+                self._tell(handle)
             del handle  # the frame of an exception refers to this one, and so would its task to itself; asyncio, too
         self.in_timer = False
+
+    def _tell(self, handle: asyncio.Handle) -> None:
+        """Tell which coroutines a callback lets go on, before it does so; and which wait then, after it."""
+        task = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
+        if self.kernel.running is not None and isinstance(task, asyncio.Task):
+            self.kernel.running([coroutine for coroutine, _ in suspended(task)])
 
     def _select(self) -> None:
         """Wait until the loop is woken, or its next timer is due."""
