@@ -10,7 +10,6 @@ Only coroutines of functions of which two tasks have met one are followed: progr
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from types import CoroutineType, FrameType, GeneratorType
 from typing import Any
 
@@ -21,6 +20,7 @@ from omni_ipc.testbed.instrument.sites import RUN_BY_LOOP, SITES
 from omni_ipc.testbed.instrument.tables import CALLERS
 from omni_ipc.testbed.instrument.touching import Touching
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.suspended import suspended
 
 
 class Awaiting(Touching):
@@ -71,20 +71,13 @@ class Awaiting(Touching):
             frame = frame.f_back
         return found
 
-    def _run_by_loop(self, coroutines: Iterable[object]) -> None:
-        """Take note that the step in progress lets coroutines go on, or has let them wait again.
-
-        Args:
-            coroutines: each awaits the next one; where its code has points, it has told so.
-        """
+    def _run_by_loop(self, coroutine: object) -> None:
+        """Take note that the step in progress lets a coroutine and what it awaits go on, or has done so."""
         kernel, points = self._company, self._points
         if kernel is None or points is None:
             return
-        has_told = False
-        for value in coroutines:
-            if not has_told:
-                self._meet(value)
-            has_told = id(code_of(value)) in self._codes
+        self._meet(coroutine)
+        for value, _ in suspended(coroutine) if points.followed else ():
             if self._is_followed(value):
                 if kernel.depth != self._depth or kernel.current is not self._task:
                     self._open(kernel)

@@ -11,13 +11,16 @@ _PREFIXES: dict[type, str] = {GeneratorType: "gi", AsyncGeneratorType: "ag", Cor
 RUN = "coroutine "
 """Names of coroutines begin with it."""
 
+_Met = tuple[weakref.ref[Any], int, str]
+"""One of them; the index of the task that met it first, and the module of its function."""
+
 
 class Generators:
     """The generators and coroutines of a run; none is kept alive, as the end of one's life is an event."""
 
     def __init__(self) -> None:
         self._by_frame: dict[int, weakref.ref[Any]] = {}
-        self._met: weakref.WeakKeyDictionary[Any, tuple[int, str]] = weakref.WeakKeyDictionary()
+        self._met: dict[int, _Met] = {}  # by id
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._number = itertools.count(1)
 
@@ -27,17 +30,20 @@ class Generators:
         Args:
             user: the task's index.
         """
-        kind = _PREFIXES.get(type(value))
-        if kind is None:
+        if type(value) not in _PREFIXES:
             return None
-        frame = getattr(value, f"{kind}_frame")
-        if frame is not None and self.of(frame) is not value:
-            self._by_frame[id(frame)] = weakref.ref(value)
-        met = self._met.get(value)
-        if met is None:
-            met = self._met[value] = user, "" if frame is None else frame.f_globals.get("__name__", "")
-        first, module = met
+        met = self._met.get(id(value))
+        if met is None or met[0]() is not value:
+            met = self._met[id(value)] = self._take_note(value, user)
+        _, first, module = met
         return None if first == user else (code_of(value), module)
+
+    def _take_note(self, value: Any, user: int) -> _Met:
+        itself, frame = weakref.ref(value), _frame_of(value)
+        if frame is None:
+            return itself, user, ""
+        self._by_frame[id(frame)] = itself
+        return itself, user, frame.f_globals.get("__name__", "")
 
     def key_of(self, value: object) -> int:
         """Tell an object that is not kept alive from others; the address of a generator may soon be another one's."""

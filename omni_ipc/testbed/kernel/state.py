@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from greenlet import getcurrent
@@ -42,7 +42,7 @@ class RunState:
         resumed: called with each task that goes on after another one; for what hides in the OS thread.
         starting: called with function and arguments of each thread that is started; for what threads share unseen.
         using: called with what code without points is about to change.
-        running: called with the coroutines that an event loop is about to let go on, and with those that wait then.
+        running: called with the coroutine that an event loop is about to let go on, and when it has done so.
         closers: called once all tasks have ended.
         births: by index of a task, the step in which it began; -1 is before the first one.
         beside: how many asyncio tasks began while another one of their loop lived.
@@ -107,7 +107,7 @@ class RunState:
         self.retired: Callable[[], bool] | None = None
         self.starting: Callable[..., object] | None = None
         self.using: Callable[[object], object] | None = None
-        self.running: Callable[[Iterable[object]], object] | None = None
+        self.running: Callable[[object], object] | None = None
         self.closers: list[Callable[[], object]] = []
 
     def now(self) -> float:

@@ -8,7 +8,6 @@ from asyncio import events
 from collections import deque
 
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.loops.naming import suspended
 from omni_ipc.testbed.loops.refusals import LoopBase
 from omni_ipc.testbed.loops.registry import Loops
 from omni_ipc.testbed.loops.subject import LoopSubject, RunCallback, Select, fire
@@ -112,10 +111,10 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
         self.in_timer = False
 
     def _tell(self, handle: asyncio.Handle) -> None:
-        """Tell which coroutines a callback lets go on, before it does so; and which wait then, after it."""
+        """Tell which coroutine a callback lets go on, before and after it does so."""
         task = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
         if self.kernel.running is not None and isinstance(task, asyncio.Task):
-            self.kernel.running([coroutine for coroutine, _ in suspended(task)])
+            self.kernel.running(task.get_coro())
 
     def _select(self) -> None:
         """Wait until the loop is woken, or its next timer is due."""
