@@ -60,6 +60,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         slots: of all slots for outputs, those in use.
         shared: bytes of the shared memory that the processes own.
         taken: bytes that all of them have together, with shared memory counted once.
+        device: process -> memory of its device that it keeps; none of those that have no device but the host.
     """
 
     at_s: Seconds
@@ -70,6 +71,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     slots: Count
     shared: Count
     taken: Count = 0
+    device: dict[str, Count] = {}
 
 
 class Survived(msgspec.Struct, frozen=True, kw_only=True):

@@ -150,9 +150,11 @@ def _placed(name: str, account: Account, later_s: float) -> Account:
         return f"{name}: {word}" if word else ""
 
     def sample(at: Sample) -> Sample:
-        resident = {own(process): size for process, size in at.resident.items()}
-        descriptors = {own(process): count for process, count in at.descriptors.items()}
-        return msgspec.structs.replace(at, at_s=at.at_s + later_s, resident=resident, descriptors=descriptors)
+        resident, descriptors, device = (
+            {own(process): count for process, count in of.items()} for of in (at.resident, at.descriptors, at.device)
+        )
+        at_s = at.at_s + later_s
+        return msgspec.structs.replace(at, at_s=at_s, resident=resident, descriptors=descriptors, device=device)
 
     return msgspec.structs.replace(
         account,
@@ -240,6 +242,7 @@ def _sum(now: _Look, seen: Iterable[_Look], ended: int) -> Sample:
         slots=sum(sample.slots for sample in living),
         shared=sum(sample.shared for sample in living),
         taken=sum(sample.taken for sample in living),
+        device=_joined((sample.device for sample in living), operator.add),
     )
 
 

@@ -311,6 +311,23 @@ def test_code_that_differs_from_its_model_is_told_by_the_shortest_way(omni: Omni
     assert omni("replay", saved, "--defect", "unpack_outside_lock").code == 1
 
 
+def test_a_divergence_that_cannot_be_saved_is_told_all_the_same(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To people and machines, and behind it what is in the way: no test is named that is not there."""
+
+    def full(path: Path, _: bytes) -> Path:
+        raise UsageError(f"Cannot write '{path}': No space left on device.")
+
+    monkeypatch.setattr("omni_ipc.records.write_atomically", full)
+    ran = omni(
+        "conform", "FutureOrphan", "--defect", "unpack_outside_lock", "--save", "traces", "--json", "walked.json"
+    )
+    assert ran.code == 1
+    assert "wrong state PumpUnpack" in ran.out
+    assert ran.out.endswith("steps of code\n")
+    assert json.loads(Path("walked.json").read_text())["result"]["models"][0]["verdict"] == "violated"
+    assert "Cannot write 'traces/future_orphan.unpack_outside_lock.conform.trace.json'" in ran.err
+
+
 def test_what_is_generated_from_the_specs_is_checked(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stale graphs make the end 1, and are told; renewing them makes it 0."""
     shutil.copytree(ROOT / "spec", "spec")

@@ -79,6 +79,14 @@ def test_samples_are_sums_of_what_each_shard_was_last_seen_with() -> None:
     assert (seen[2].shared, seen[-1].shared, seen[-1].open) == (16 << 20, 8 << 20, 3)
 
 
+def test_memory_of_devices_is_told_by_shard() -> None:
+    """Each worker's, until its shard has ended."""
+    looks = tuple(msgspec.structs.replace(sample(at_s), device={"worker 0": 5}) for at_s in (0.0, 10.0))
+    seen = merge({"a": account(samples=looks), "b": account(samples=(*looks, sample(20.0)))}).samples
+    assert seen[1].device == {"a: worker 0": 5, "b: worker 0": 5}
+    assert seen[-1].device == {}
+
+
 def test_what_ended_between_two_looks_counts_in_part() -> None:
     """A rate does not jump because shards were not looked at at the same moments."""
     one = account(samples=(sample(0.0), sample(10.0, ended=100)))

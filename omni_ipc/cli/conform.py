@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ from rich.console import RenderableType
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Defect, Json, described
-from omni_ipc.records import Verdict
+from omni_ipc.records import Trace, Verdict
 from omni_ipc.report.output import Output, table
 from omni_ipc.report.targets import require_folder
 from omni_ipc.report.text import counted, tell
@@ -41,7 +42,6 @@ def conform(
             models or (),
             defect=defect,
             seconds=seconds,
-            save=save,
             progress=lambda model, done, total: show_progress(model.model if model else "reading graphs", done, total),
         )
     out.say(table(("", "model", "code"), [_row(model) for model in conformed.models]))
@@ -49,8 +49,6 @@ def conform(
         if model.trace and model.failure:
             steps = [f"  {number}. {step}" for number, step in enumerate(model.trace.steps, start=1)]
             out.say("", f"{model.scenario} along {model.model}:", *steps, tell(model.failure))
-        if model.saved:
-            out.say(f"as a test: pytest {model.saved}")
     edges, steps = (sum(getattr(model, what) for model in conformed.models) for what in ("taken", "steps"))
     agreed = sum(model.verdict is Verdict.BOUNDED for model in conformed.models)
     out.say(
@@ -59,7 +57,15 @@ def conform(
         f"{edges:,} distinct steps of models, in {steps:,} steps of code",
         *([f"not walked, for want of a graph: {', '.join(conformed.not_walked)}"] if conformed.not_walked else []),
     )
-    return out.write("conform", conformed.verdict.exit_code, conformed)
+    traces = [model.trace for model in conformed.models if model.trace]
+    files = [functools.partial(_save, out, trace, save) for trace in traces] if save is not None else []
+    return out.write("conform", conformed.verdict.exit_code, conformed, *files)
+
+
+def _save(out: Output, trace: Trace, folder: Path) -> None:
+    from omni_ipc.workflows.conforming import save_divergence
+
+    out.say(f"as a test: pytest {save_divergence(trace, folder)}")
 
 
 def _row(model: WalkedModel) -> tuple[RenderableType, ...]:

@@ -66,6 +66,7 @@ def _looked(sample: Sample) -> Iterator[Metric]:
     yield GaugeMetricFamily(f"{PREFIX}_slots_in_use", "Slots for outputs that are in use.", sample.slots)
     yield GaugeMetricFamily(f"{PREFIX}_shared_bytes", "Shared memory of all processes.", sample.shared)
     yield _each(GaugeMetricFamily, "resident_bytes", "Memory, shared included.", "process", sample.resident)
+    yield _each(GaugeMetricFamily, "device_bytes", "Memory of the device that is kept.", "process", sample.device)
     yield _each(GaugeMetricFamily, "descriptors", "Open descriptors.", "process", sample.descriptors)
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from omni_ipc.accounts import Sample
 from omni_ipc.serving.engine import Engine
+from omni_ipc.stress import gauge
 from omni_ipc.stress.ledger import Ledger
 
 PATIENCE_S = 20.0
@@ -31,12 +32,14 @@ class Held(NamedTuple):
         own: of its memory, what it does not share.
         files: what its descriptors lead to, but for what libraries open once, and keep.
         shared: inode -> bytes of each segment that it has a descriptor of.
+        device: of its device's memory, what it keeps; None if it shows nothing of the kind.
     """
 
     resident: int
     own: int
     files: tuple[str, ...]
     shared: dict[int, int]
+    device: int | None
 
 
 def held(pid: int) -> Held | None:
@@ -50,8 +53,9 @@ def held(pid: int) -> Held | None:
     return Held(
         int(resident) * page,
         (int(resident) - int(shared)) * page,
-        tuple(sorted(target for target, _ in files if not target.startswith(_LIBRARIES))),
+        tuple(sorted(target for target, _ in files if not target.startswith((*_LIBRARIES, gauge.TARGET)))),
         {file.st_ino: file.st_blocks * 512 for target, file in files if target.startswith(_OURS)},
+        next((file.st_size for target, file in files if target.startswith(gauge.TARGET)), None),
     )
 
 
@@ -68,6 +72,7 @@ def sample(at_s: float, processes: Mapping[str, int], ledger: Ledger) -> Sample:
         slots=ledger.get("slots"),
         shared=sum(shared.values()),
         taken=sum(shared.values()) + sum(found.own for found in looks.values()),
+        device={name: found.device for name, found in looks.items() if found.device is not None},
     )
 
 

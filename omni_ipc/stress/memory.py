@@ -17,6 +17,8 @@ POISON = 0xDB
 _CYCLES_A_SECOND = 1.5e9  # of a GPU, about
 _ASKED_FOR = "requested_bytes.all.current"  # a block that torch gives may be a MiB larger, with nothing else in it
 
+_KEPT = "reserved_bytes.all.current"  # by torch, from the device's driver
+
 
 class Memory(Protocol):
     """Where outputs are made."""
@@ -32,6 +34,9 @@ class Memory(Protocol):
 
     def held_bytes(self) -> int:
         """Tell how much memory there is to what was made and is still looked at."""
+
+    def kept_bytes(self) -> int | None:
+        """Tell how much of a device's memory this process keeps, used or not; None without a device."""
 
     def leave(self) -> None:
         """Spoil all that was made, and give it back."""
@@ -63,6 +68,9 @@ class HostMemory:
 
     def held_bytes(self) -> int:
         return sum(array.nbytes for made in self._made if (array := made()) is not None)
+
+    def kept_bytes(self) -> None:
+        """Say nothing: memory of the host is looked at from outside."""
 
     def leave(self) -> None:
         for made in self._made:
@@ -109,11 +117,17 @@ class DeviceMemory:
 
     def held_bytes(self) -> int:
         period = 0 if self._period is None else PERIOD
-        return int(self._of_kind.memory_stats(self._device).get(_ASKED_FOR, 0)) - period
+        return self._counted(_ASKED_FOR) - period
+
+    def kept_bytes(self) -> int:
+        return self._counted(_KEPT)
 
     def leave(self) -> None:
         self._period = None
         self._of_kind.empty_cache()
+
+    def _counted(self, name: str) -> int:
+        return int(self._of_kind.memory_stats(self._device).get(name, 0))
 
     def _filled(self, nbytes: int, start: int) -> Any:
         flat = self._torch.empty(nbytes, dtype=self._torch.uint8, device=self._device)

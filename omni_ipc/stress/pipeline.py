@@ -11,18 +11,20 @@ no longer. So nothing is made, once there is too much of it, until some has left
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from omni_ipc.errors import UsageError
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.requests import Request
 from omni_ipc.stress import stacks
+from omni_ipc.stress.gauge import Gauge
 from omni_ipc.stress.memory import DeviceMemory, HostMemory, Memory
 from omni_ipc.stress.outputs import Kind, difference, make, plan
 
 _ROOM_S = 60.0  # until there is memory for a batch
 _LOOK_S = 0.002
+_GAUGE = Gauge()  # of this process, which models come and go in
 
 
 class Trouble(enum.StrEnum):
@@ -37,11 +39,20 @@ class Varied:
 
     Args:
         most_bytes: of outputs that are on their way at a time; what is larger goes alone. None: no bound.
+        show: called with how much of its device's memory the process keeps, whenever that may have changed.
     """
 
-    def __init__(self, *, rt: Runtime, device: str = "cpu", most_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        rt: Runtime,
+        device: str = "cpu",
+        most_bytes: int | None = None,
+        show: Callable[[int], object] = lambda _: None,
+    ) -> None:
         self._rt = rt
         self._most_bytes = most_bytes
+        self._show = show
         self._memory: Memory = HostMemory() if device == "cpu" else DeviceMemory(device)
         self._steps: dict[int, int] = {}  # that were done of the requests of the last step, by their salts
 
@@ -69,6 +80,7 @@ class Varied:
     def sleep(self, level: int) -> None:
         """Spoil what outputs look into: none of them may still be on its way."""
         self._memory.leave()
+        self._show_kept()
 
     def wake(self) -> None:
         """Do nothing: what is needed is made when it is needed."""
@@ -80,7 +92,13 @@ class Varied:
         self._await_room(sum(int(request.options["nbytes"] or 0) for request in batch))
         late = [self._memory.delay(float(request.options["late_s"] or 0)) for request in batch]  # ids may be the same
         rows = self._rows(batch)
-        return [self._output(request, rows.get(place), late[place]) for place, request in enumerate(batch)]
+        outputs = [self._output(request, rows.get(place), late[place]) for place, request in enumerate(batch)]
+        self._show_kept()
+        return outputs
+
+    def _show_kept(self) -> None:
+        if (kept := self._memory.kept_bytes()) is not None:
+            self._show(kept)
 
     def _await_room(self, nbytes: int) -> None:
         if self._most_bytes is None or not nbytes:
@@ -129,9 +147,9 @@ def _wrong_inputs(request: Request) -> ValueError | None:
 
 
 def varied(*, rt: Runtime, device: str = "cpu", most_bytes: int | None = None) -> Varied:
-    """Make the model of a worker, whose process says where it stands when it is asked."""
+    """Make the model of a worker, whose process says where it stands when it is asked, and what its device keeps."""
     stacks.answer()
-    return Varied(rt=rt, device=device, most_bytes=most_bytes)
+    return Varied(rt=rt, device=device, most_bytes=most_bytes, show=_GAUGE.show)
 
 
 def plan_of(request: Request) -> Any:

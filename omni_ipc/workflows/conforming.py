@@ -58,7 +58,6 @@ class WalkedModel(msgspec.Struct, frozen=True):
     seconds: float
     failure: Failure | None = None
     trace: Trace | None = None  # of the divergence, shrunk
-    saved: str | None = None  # where that lies
 
 
 class Conformed(msgspec.Struct, frozen=True):
@@ -83,7 +82,6 @@ def conform(
     *,
     defect: str | None = None,
     seconds: float = SECONDS,
-    save: Path | None = None,
     progress: Progress = lambda *_: None,
 ) -> Conformed:
     """Walk scenarios along the state graphs of their models, or all that have one.
@@ -92,7 +90,6 @@ def conform(
         names: of specs, or of scenarios; or "path/to/file.py:function", which makes a scenario of one's own.
         defect: walk the code with this field defect; then it should diverge.
         seconds: of computing, for one model, at most; what they did not suffice for is told.
-        save: folder for the traces of divergences.
 
     Raises:
         UnknownName: a name is neither a spec with a scenario and a graph, nor such a scenario; or there is no defect.
@@ -107,11 +104,21 @@ def conform(
     progress(None, 0, len(chosen))
     with Children() as children:
         for scenario in chosen:
-            walked = _walk(Subject.of(scenario, manifest, children), defect, seconds)
-            done.append(_saved(walked, save) if save and walked.trace else walked)
+            done.append(_walk(Subject.of(scenario, manifest, children), defect, seconds))
             progress(done[-1], len(done), len(chosen))
     without = manifest.specs.keys() - {model.spec for model in manifest.models if model.role is Role.GRAPH}
     return Conformed(tuple(done), () if names or defect else tuple(sorted(without)))
+
+
+def save_divergence(trace: Trace, folder: Path) -> Path:
+    """Save the trace of a divergence, which is a test, under the names of its scenario and its defect.
+
+    Raises:
+        UsageError: it cannot be saved.
+    """
+    defect = f".{trace.defect}" if trace.defect else ""
+    name = trace.scenario.rpartition(":")[2]
+    return trace.save(folder / f"{name}{defect}.conform.trace.json")
 
 
 def conform_along(trace: Trace, *, defect: str | None = None) -> Failure | None:
@@ -201,11 +208,3 @@ def _actions(reference: Reference, times: Counter[int]) -> tuple[WalkedAction, .
     for place, count in times.items():
         often[edges[place].label.action] += count
     return tuple(WalkedAction(name, walked[name], count, often[name]) for name, count in sorted(all_of.items()))
-
-
-def _saved(walked: WalkedModel, folder: Path) -> WalkedModel:
-    assert walked.trace is not None
-    defect = f".{walked.trace.defect}" if walked.trace.defect else ""
-    name = walked.scenario.rpartition(":")[2]
-    path = walked.trace.save(folder / f"{name}{defect}.conform.trace.json")
-    return msgspec.structs.replace(walked, saved=str(path))

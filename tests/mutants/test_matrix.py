@@ -37,7 +37,17 @@ def test_the_share_is_that_of_the_faults_noticed_by_models_and_explorations() ->
     assert "| serving/a | 3 | 1 | 1 | 1 |  |  |" in told
     assert "| transport/b | 2 |  |  |  | 1 | 1 |" in told
     assert "| `explore a` | 1 | lock removed 1 |" in told
-    assert "* `transport/b.py:B.run:wake-dropped`: It was no fault." in told
+
+
+def test_a_survivor_is_excused_by_what_was_said_of_it_and_of_no_earlier_text() -> None:
+    """Of one that is a fault, what was said; of one whose text is another by now, that this is void."""
+    name = "transport/b.py:B.run:wake-dropped"
+    told = matrices.tables(MATRIX, JUDGED)
+    assert f"* `{name}`: what tests/mutants/judged.json says of it is of an earlier text, and void." in told
+    assert "It was no fault." not in told
+    known = Judged("5", equivalent=False, why="A lost wake-up of a moment.")
+    assert f"* `{name}`: A lost wake-up of a moment." in matrices.tables(MATRIX, {name: known})
+    assert f"* `{name}`: nobody has judged it yet." in matrices.tables(MATRIX, {})
 
 
 def test_what_a_campaign_came_to_is_kept_in_file_and_page(tmp_path: Path) -> None:

@@ -102,3 +102,36 @@ def test_of_a_device_what_was_asked_for_is_held_and_not_the_blocks_that_torch_ga
     assert memory.held_bytes() == 0
     asked_for["requested_bytes.all.current"] += 8 * KIB
     assert memory.held_bytes() == 8 * KIB
+
+
+@pytest.mark.torch
+def test_a_model_shows_what_its_process_keeps_of_the_device_whenever_that_may_have_changed() -> None:
+    """With each batch, used or not, and when it has given it back to sleep; one of the host shows nothing."""
+    from omni_ipc.stress.memory import DeviceMemory
+
+    kept, shown = {"reserved_bytes.all.current": 2 << 20}, list[int]()
+    memory = DeviceMemory("cpu")
+    memory._of_kind = SimpleNamespace(memory_stats=lambda _: kept, empty_cache=kept.clear)
+    model = Varied(rt=Clock(), show=shown.append)
+    model.forward([request(KIB)])
+    assert shown == []
+    model._memory = memory
+    model.forward([request(KIB)])
+    kept["reserved_bytes.all.current"] += 2 << 20
+    model.forward([request(KIB), request(KIB, Kind.ROW)])
+    model.sleep(1)
+    assert shown == [2 << 20, 4 << 20, 0]
+
+
+@pytest.mark.torch
+@pytest.mark.cuda
+def test_what_cuda_keeps_grows_with_outputs_and_goes_in_a_sleep() -> None:
+    """As its driver has it: freed blocks are kept, and used again, until the cache is emptied."""
+    shown: list[int] = []
+    model = Varied(rt=NativeRuntime(), device="cuda", show=shown.append)
+    made = model.forward([request(64 << 20)])
+    del made
+    model.forward([request(KIB)])
+    model.sleep(1)
+    assert shown[0] == shown[1] >= 64 << 20
+    assert shown[2] <= shown[0] - (64 << 20)

@@ -7,13 +7,14 @@ import sys
 import urllib.error
 import urllib.request
 
+import msgspec
 import pytest
 
 from omni_ipc.accounts import FINDINGS
 from omni_ipc.errors import EnvironmentMissing, UsageError
 from omni_ipc.histograms import Histogram, bin_of
 from omni_ipc.stress.metrics import serving_metrics
-from tests.support.accounts import LOST, account
+from tests.support.accounts import LOST, PLAIN, account
 
 
 def fetch(address: str) -> list[str]:
@@ -25,13 +26,13 @@ def fetch(address: str) -> list[str]:
 def test_metrics_are_the_account_that_was_shown_last() -> None:
     """Requests, outcomes, faults, findings, times, processes: as they are when they are asked for."""
     pytest.importorskip("prometheus_client", reason="pip install 'omni-ipc[prometheus]'")
+    latencies = {"video": Histogram({3: 1, bin_of(2**11): 4}, 3e-6)}
+    looks = (msgspec.structs.replace(PLAIN.samples[-1], device={"worker 0": 7}),)
     with serving_metrics("0") as metrics:
         assert fetch(metrics.address) == []
         metrics.show(account(requests=1))
         assert "omni_ipc_soak_requests_total 1.0" in fetch(metrics.address)
-        metrics.show(
-            account(requests=111, findings=(LOST,), latencies={"video": Histogram({3: 1, bin_of(2**11): 4}, 3e-6)})
-        )
+        metrics.show(account(requests=111, findings=(LOST,), latencies=latencies, samples=looks))
         told = fetch(metrics.address)
     for line in (
         "omni_ipc_soak_requests_total 111.0",
@@ -47,6 +48,7 @@ def test_metrics_are_the_account_that_was_shown_last() -> None:
         "omni_ipc_soak_running_seconds 60.5",
         "omni_ipc_soak_requests_open 3.0",
         'omni_ipc_soak_resident_bytes{process="worker 0"} 5.24288e+07',
+        'omni_ipc_soak_device_bytes{process="worker 0"} 7.0',
         'omni_ipc_soak_descriptors{process="engine"} 20.0',
     ):
         assert line in told, line

@@ -16,7 +16,7 @@ from omni_ipc.errors import EnvironmentMissing, UnknownName, UsageError
 from omni_ipc.records import FailureKind, Trace, Verdict
 from omni_ipc.scenarios import KNOWN, SCENARIOS
 from omni_ipc.workflows import conforming
-from omni_ipc.workflows.conforming import WalkedModel, conform, conform_along
+from omni_ipc.workflows.conforming import WalkedModel, conform, conform_along, save_divergence
 from omni_ipc.workflows.replaying import replay
 from tests.pytest_plugin.session import session
 
@@ -74,9 +74,11 @@ def test_a_defect_is_seen_by_the_walk(defect: str, scenario: str) -> None:
 
 def test_a_saved_divergence_is_a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is replayed with the defect and fails, on the reference and ends well: by command, and collected by pytest."""
-    walked = walk("SplitMap", defect="late_split_map", save=tmp_path)
-    assert walked.saved == str(tmp_path / "split_map.late_split_map.conform.trace.json")
-    trace = Trace.load(Path(walked.saved))
+    walked = walk("SplitMap", defect="late_split_map")
+    assert walked.trace is not None
+    saved = save_divergence(walked.trace, tmp_path)
+    assert saved == tmp_path / "split_map.late_split_map.conform.trace.json"
+    trace = Trace.load(saved)
     assert [step.action for step in trace.steps] == [
         "Worker.Announce",
         "Pump.Unpack",

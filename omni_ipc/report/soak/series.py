@@ -24,10 +24,12 @@ def charts(account: Account) -> tuple[Chart, ...]:
     columns, gaps = _columns(samples), _gaps(samples)
     used = [_series("open requests", columns, lambda at: at.open), _series("slots", columns, lambda at: at.slots)]
     memory = [*_by_process(columns, lambda at: at.resident), _series("shared, of all", columns, lambda at: at.shared)]
+    device = _by_process(columns, lambda at: at.device)
     whole = (
         Chart("Requests ended, a second", (Series("requests", _rates(samples)),), figure),
         Chart("In use", used, figure),
         Chart("Memory", memory, size, grain=2),
+        *([Chart("Memory of the device", device, size, grain=2)] if device else []),
         Chart("Open descriptors", _by_process(columns, lambda at: at.descriptors), figure),
     )
     return tuple(

@@ -33,8 +33,8 @@ FLAT: frozenset[type] = frozenset(
 """Types of objects behind which there is nothing."""
 
 _SEEN_THROUGH = VIEWS | ITERATORS | {memoryview}
-WINDOWS = _SEEN_THROUGH | {types.GeneratorType, types.AsyncGeneratorType}
-"""Types of views and iterators, which show others."""
+WINDOWS = _SEEN_THROUGH | {types.GeneratorType, types.AsyncGeneratorType, types.CoroutineType}
+"""Types of views and iterators, which show others; and of coroutines."""
 
 
 def shown_by(value: Any) -> list[Any]:

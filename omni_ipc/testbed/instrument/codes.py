@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import inspect
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
@@ -100,7 +101,14 @@ class Exchange:
             code = function.__code__
             if id(code) not in self.rewritten and (new := _match(code, codes)) is not None:
                 self._before.append((function, code))
-                function.__code__ = new
+                function.__code__ = self._as_awaitable_as(code, new)
+
+    def _as_awaitable_as(self, code: CodeType, new: CodeType) -> CodeType:
+        """Keep what `types.coroutine` has made of a generator's code."""
+        if code.co_flags & inspect.CO_ITERABLE_COROUTINE:
+            new = new.replace(co_flags=new.co_flags | inspect.CO_ITERABLE_COROUTINE)
+            self.rewritten[id(new)] = new
+        return new
 
     def undo(self) -> None:
         """Give all functions the code back that they had."""

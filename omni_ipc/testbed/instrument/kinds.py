@@ -41,7 +41,9 @@ def has_content(kind: type) -> bool:
 
 
 def step_of(kind: type) -> str | None:
-    """Name the method by which iterators of a type take a step; None if it is none of iterators."""
+    """Name the method by which iterators of a type take a step, or coroutines run; None if it is none of them."""
+    if kind is types.CoroutineType:
+        return "send"
     return next((name for name in ("__next__", "__anext__") if hasattr(kind, name)), None)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Generator
-from types import AsyncGeneratorType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 Announce = Callable[[Any], object]
@@ -102,7 +102,7 @@ def announced(value: Any, announce: Announce) -> Any:
     if kind.__name__ in _STEPS:
         generator = _generator_of(value)
         return value if generator is None else AsyncStep(value, generator, announce)
-    if kind is contextlib.closing and type(value.thing) is GeneratorType:
+    if kind is contextlib.closing and type(value.thing) in (GeneratorType, CoroutineType):
         return _Closing(value.thing, announce)
     if kind is contextlib.aclosing and type(value.thing) is AsyncGeneratorType:
         return _AsyncClosing(value.thing, announce)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 import gc
 from collections.abc import Hashable
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, CoroutineType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.kernel import Kernel
@@ -96,8 +96,9 @@ class Names:
         if isinstance(value, ModuleType):
             return name_of_module(value.__name__)
         if isinstance(value, (FrameType, CodeType)):
-            code = value.f_code if isinstance(value, FrameType) else value
-            return Name(("run", code.co_filename, code.co_qualname), code.co_qualname)
+            return _name_of_code(value.f_code if isinstance(value, FrameType) else value)
+        if isinstance(value, CoroutineType):
+            return _name_of_code(value.cr_code)
         if isinstance(value, type):
             text = f"{value.__module__}.{value.__qualname__}"
             return Name(("class", text), value.__qualname__)
@@ -114,6 +115,10 @@ class Names:
         if isinstance(value, enum.Enum):
             return (kind.__qualname__, value.name)
         return self.of(value).key
+
+
+def _name_of_code(code: CodeType) -> Name:
+    return Name(("run", code.co_filename, code.co_qualname), code.co_qualname)
 
 
 def name_of_module(module: str) -> Name:

@@ -79,12 +79,14 @@ class Points:
 
     Attributes:
         inherits: sites at which attributes of classes are read through what inherits them.
+        followed: names of coroutines that tasks share, so that it is noted whether one runs, waits or has ended.
     """
 
     def __init__(self, effects: Effects, identities: Identities) -> None:
         self.effects = effects
         self.names = Names()
         self.inherits: set[int] = set()
+        self.followed: set[str] = set()
         self._identities = identities
         self._accesses: dict[Hashable, Access] = {}
         self._known: dict[Hashable, Access] = {}  # of this run, by site and object, or item
@@ -105,7 +107,7 @@ class Points:
         step = kernel.depth
         kernel.perform(access)
         if kernel.depth != step + 1:  # others may have changed what there is
-            self._add(kernel, access, number, value, arguments)
+            self.add(kernel, number, value, arguments, known=access)
 
     def pause_together(self, kernel: Kernel, uses: Callable[[], list[tuple[int, Any]]]) -> None:
         """Announce accesses that one operation makes, and wait for its turn.
@@ -120,10 +122,12 @@ class Points:
         kernel.perform(_joint(accesses))
         if kernel.depth != step + 1:
             for number, value in uses():
-                self._add(kernel, None, number, value, ())
+                self.add(kernel, number, value)
 
-    def _add(self, kernel: Kernel, known: Access | None, number: int, value: Any, arguments: tuple[Any, ...]) -> None:
-        """Let the step in progress make an access, too."""
+    def add(
+        self, kernel: Kernel, number: int, value: Any, arguments: tuple[Any, ...] = (), *, known: Access | None = None
+    ) -> None:
+        """Let the step in progress make an access, too, unless it is the one that is known."""
         again = self._access_to(number, value, arguments)
         if again is not None and again is not known:
             kernel.reads |= again.reads

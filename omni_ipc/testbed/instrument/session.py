@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import sys
 from collections.abc import Callable, Collection
 from types import FunctionType, ModuleType, TracebackType
@@ -11,6 +12,7 @@ from typing import Any
 from omni_ipc.errors import UsageError
 from omni_ipc.interrupts import postponed
 from omni_ipc.testbed.identity import Identities
+from omni_ipc.testbed.instrument.generators import RUN
 from omni_ipc.testbed.instrument.kinds import bare
 from omni_ipc.testbed.instrument.modules import Subject, find_modules, home_of, subject_of
 from omni_ipc.testbed.instrument.tracker import Tracker, hooks_of
@@ -70,6 +72,7 @@ class Instrumentation:
         self._subjects = [subject for module in found if (subject := self._subject(module, named)) is not None]
         self._strangers: dict[str, str] = {}
         self._races: set[int] = set()
+        self._followed = 0
         self._world: World | None = None
 
     def _subject(self, module: ModuleType, named: Collection[str]) -> Subject | None:
@@ -108,6 +111,7 @@ class Instrumentation:
     def _open(self) -> None:
         self._world = World(self._subjects, self._scenario, self._identities)
         self._world.mark_named(self._wanted)
+        self._world.points.followed.update(name for name in self._wanted if name.startswith(RUN))
 
     @property
     def world(self) -> World:
@@ -136,23 +140,25 @@ class Instrumentation:
         self.unseen |= unseen
         for code, module in _TRACKER.strangers.items():
             if self._races or not is_stdlib(code.co_filename):  # of the library, only if something raced at all
-                self._strangers[f"{module}.{code.co_qualname}, a generator"] = module
+                what = "coroutine" if code.co_flags & inspect.CO_COROUTINE else "generator"
+                self._strangers[f"{module}.{code.co_qualname}, a {what}"] = module
 
     def refine(self) -> bool:
         """Make points of the races that the last run had, and tell whether there were any.
 
         The runs before did not have them: a search that is to leave nothing out begins anew.
         """
-        if not self._races and not self._strangers:
+        before, self._followed = self._followed, len(self.world.points.followed)
+        if not self._races and not self._strangers and self._followed == before:
             return False
         new = self.world.mark(self._races)
         for function, name in self.world.strangers(new):
             self._meet(function, name)
-        return self._add_strangers() or bool(new)
+        return self._add_strangers() or bool(new) or self._followed != before
 
     def points(self) -> tuple[str, ...]:
-        """Name the accesses that are points, for a replay."""
-        return self.world.marked_names()
+        """Name the accesses that are points, and the coroutines that are followed, for a replay."""
+        return (*self.world.marked_names(), *sorted(self.world.points.followed))
 
     # Code that was not named
 

@@ -18,8 +18,8 @@ class Kind(enum.Enum):
     BY_NAME = "by name"  # getattr(obj, "name"), next(obj), ...: of the first argument
     VALUE = "value"  # bool(obj), obj + obj, [*obj], f"{obj}": reads all of it, if it is a container
     MEMBER = "member"  # key in obj
-    INSIDE = "run"  # of a generator, or of a function behind a cache, between its beginning and its end
-    STEP = "iteration"  # one step of a loop over obj
+    INSIDE = "run"  # of a generator, a coroutine, or a function behind a cache, between its beginning and its end
+    STEP = "iteration"  # one step of a loop over obj, or await obj
     CELL = "variable"  # of an enclosing function
     GLOBAL = "global"
 
@@ -66,3 +66,5 @@ SITES = Sites()
 READ_BY_C = SITES.add(Site(Kind.ARGUMENT, "C", "", 0, "deepcopy"))
 CHANGED_BY_C = SITES.add(Site(Kind.ARGUMENT, "C", "", 0, ""))
 """Stand for all places at which a function of C looks into what other C code hands to it, or changes it."""
+RUN_BY_LOOP = SITES.add(Site(Kind.INSIDE, "asyncio", "", 0, "coroutine"))
+"""Stands for all steps in which event loops let coroutines run."""

@@ -102,7 +102,7 @@ BY_NAME |= dict.fromkeys(("setattr", "delattr", "next", "anext"), True)
 
 CALLERS = _words(
     "Thread Timer submit map call_soon call_soon_threadsafe call_later call_at run_in_executor to_thread "
-    "add_done_callback start_new_thread"
+    "add_done_callback start_new_thread run_coroutine_threadsafe"
 )
 """Python code that calls what it is given later, in a task of its own."""
 

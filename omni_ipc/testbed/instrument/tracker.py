@@ -19,6 +19,7 @@ from types import BuiltinFunctionType, MethodWrapperType
 from typing import Any
 
 from omni_ipc.testbed.instrument.addresses import Address
+from omni_ipc.testbed.instrument.awaiting import Awaiting
 from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, WINDOWS
 from omni_ipc.testbed.instrument.bound import Bound, Handed
 from omni_ipc.testbed.instrument.callables import is_blind
@@ -27,14 +28,13 @@ from omni_ipc.testbed.instrument.later import AsyncSteps, announced
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hook_name
 from omni_ipc.testbed.instrument.sites import SITES, Kind
-from omni_ipc.testbed.instrument.touching import Touching
 
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 _COUNTED = (dict, set, deque)  # their iterators tell when the number of items is not what it was when they were made
 
 
-class Tracker(Touching):
+class Tracker(Awaiting):
     """The hooks, for the run that is on."""
 
     def touch_bound(self, site: int, value: Any) -> Any:

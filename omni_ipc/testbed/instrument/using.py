@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType, FunctionType
@@ -12,6 +13,7 @@ from typing import Any
 from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS, all_behind, called_by, shown_by, wrapped_by
 from omni_ipc.testbed.instrument.callables import any_blind, changes, is_blind
 from omni_ipc.testbed.instrument.effects import Passing
+from omni_ipc.testbed.instrument.generators import run_name
 from omni_ipc.testbed.instrument.kinds import BEHIND
 from omni_ipc.testbed.instrument.noting import Noting, Stretch, Uses
 from omni_ipc.testbed.instrument.points import Points
@@ -24,6 +26,7 @@ _LIVES = ("weakref", "_weakref")
 _KEPT_ALIVE = "objects live to the end of a run, so no weak reference ended and no finalizer ran earlier"
 _TWINS = "two objects have one dictionary of attributes, or it is used beside its object; let each have its own"
 _OF_STRINGS = (builtins.exec, builtins.eval)
+_AWAITABLE = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
 _EMPTY = FLAT - {CodeType}
 """Types of objects behind which there is nothing that code without points could get at."""
 
@@ -84,9 +87,14 @@ class Using(Noting):
     def _meet(self, part: Any) -> None:
         """Take note of a generator, and of its function if tasks share it and nothing is seen in its middle."""
         assert self._kernel is not None
-        frame = self.generators.meet(part, self._kernel.current.index)
-        if frame is not None and id(frame.f_code) not in self._codes:
-            self.strangers[frame.f_code] = frame.f_globals.get("__name__", "")
+        assert self._points is not None
+        if (met := self.generators.meet(part, self._kernel.current.index)) is None:
+            return
+        code, module = met
+        if code.co_flags & _AWAITABLE:
+            self._points.followed.add(run_name(code))
+        if id(code) not in self._codes:
+            self.strangers[code] = module
 
     def _looked_into(self, called: Sequence[Any], values: Iterable[Any]) -> Uses:
         """Give what functions of C get at that are called by C code."""

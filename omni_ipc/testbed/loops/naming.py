@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
-from types import CoroutineType, FrameType, MethodType
+from types import FrameType, MethodType
 from typing import Any
 
+from omni_ipc.testbed.suspended import suspended
 from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 
@@ -61,18 +61,4 @@ def task_place(task: asyncio.Task[Any]) -> str | None:
 
 def _suspended(task: asyncio.Task[Any]) -> list[FrameType]:
     """Return the frames of a suspended coroutine and of those that it awaits, outermost first."""
-    frames: list[FrameType] = []
-    awaited: Any = task.get_coro()
-    while awaited is not None:
-        match awaited:
-            case CoroutineType():
-                frame, awaited = awaited.cr_frame, awaited.cr_await
-            case _ if inspect.isasyncgen(awaited):
-                frame, awaited = awaited.ag_frame, awaited.ag_await
-            case _ if inspect.isgenerator(awaited):
-                frame, awaited = awaited.gi_frame, awaited.gi_yieldfrom
-            case _:
-                break
-        if frame is not None:
-            frames.append(frame)
-    return frames
+    return [frame for _, frame in suspended(task.get_coro()) if frame is not None]

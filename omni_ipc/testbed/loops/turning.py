@@ -104,9 +104,17 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
             handle = kernel.perform(self._running)
             if not handle._cancelled:
                 self.in_timer = type(handle) is asyncio.TimerHandle
+                self._tell(handle)
                 handle._run()
+                self._tell(handle)
             del handle  # the frame of an exception refers to this one, and so would its task to itself; asyncio, too
         self.in_timer = False
+
+    def _tell(self, handle: asyncio.Handle) -> None:
+        """Tell which coroutine a callback lets go on, before and after it does so."""
+        task = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
+        if self.kernel.running is not None and isinstance(task, asyncio.Task):
+            self.kernel.running(task.get_coro())
 
     def _select(self) -> None:
         """Wait until the loop is woken, or its next timer is due."""

@@ -18,6 +18,7 @@ from omni_ipc.errors import UsageError
 from omni_ipc.records import write_atomically
 from omni_ipc.workflows.mutants.attacks import How, Kind
 from omni_ipc.workflows.mutants.catalogue import Mutant
+from omni_ipc.workflows.mutants.judged import FILE as JUDGEMENTS
 from omni_ipc.workflows.mutants.judged import Judged, judgement_of
 from omni_ipc.workflows.mutants.notes import Fate
 
@@ -90,7 +91,7 @@ def with_tables(page: str, matrix: Matrix, judged: Mapping[str, Judged]) -> str:
 def tables(matrix: Matrix, judged: Mapping[str, Judged]) -> str:
     """What the matrix comes to: the share, the modules, the survivors, and each attack with what it noticed first."""
     ends = {name: _end(name, noticed, judged) for name, noticed in matrix.items()}
-    left = [f"* `{name}`: {_why(name, judged)}" for name, end in ends.items() if end == NOBODY]
+    left = [f"* `{name}`: {_why(name, matrix[name], judged)}" for name, end in ends.items() if end == NOBODY]
     lines = [
         _share(Counter(ends.values())),
         "",
@@ -148,8 +149,12 @@ def _end(name: str, noticed: Noticed, judged: Mapping[str, Judged]) -> str:
     return NO_FAULT if said is not None and said.equivalent else NOBODY
 
 
-def _why(name: str, judged: Mapping[str, Judged]) -> str:
-    return judged[name].why if name in judged else "nobody has judged it yet."
+def _why(name: str, noticed: Noticed, judged: Mapping[str, Judged]) -> str:
+    """Tell what was said of a survivor; what was said of an earlier text would excuse a fault that nobody looked at."""
+    if (said := judgement_of(name, noticed.digest, judged)) is not None:
+        return said.why
+    void = f"what {JUDGEMENTS} says of it is of an earlier text, and void."
+    return void if name in judged else "nobody has judged it yet."
 
 
 def _fault(name: str) -> str:

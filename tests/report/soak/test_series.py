@@ -43,6 +43,15 @@ def test_memory_has_a_line_a_process_and_a_gap_while_it_was_dead() -> None:
     assert [point.value is None for point in chart.series[1].points] == [False, True, False]
 
 
+def test_memory_of_a_device_is_a_picture_of_its_own_where_there_is_one() -> None:
+    """A line a worker, and a gap while it was dead; on the host alone there is none."""
+    looks = [msgspec.structs.replace(sample(at_s), device={"worker 0": 5}) for at_s in (0.0, 2.0)]
+    chart = titled("Memory of the device", looks[0], sample(1.0), looks[1])
+    assert names(chart) == ["worker 0"]
+    assert [point.value for point in chart.series[0].points] == [5, None, 5]
+    assert "Memory of the device" not in [chart.title for chart in charts(PLAIN)]
+
+
 def test_where_nobody_looked_there_is_a_gap_in_each_line() -> None:
     """In that of the rate, too: what ended meanwhile did so nobody knows when."""
     looks = [sample(at_s, ended=int(at_s)) for at_s in (*map(float, range(60)), 106.0, 107.0)]

@@ -14,7 +14,7 @@ import pytest
 from omni_ipc.testbed import STRATEGIES
 from omni_ipc.testbed.runner import Runner
 from tests.testbed.conftest import Tell
-from tests.testbed.instrument import hidden, two_loops, unseen
+from tests.testbed.instrument import hidden, shared_coroutines, two_loops, unseen
 from tests.testbed.instrument.drawn import PRELUDE, draw, draw_loop, written
 from tests.testbed.instrument.everywhere import Truth, sight
 
@@ -144,7 +144,7 @@ def test_what_a_sampler_sees_is_possible(strategy: str, tmp_path: Path) -> None:
             assert not known.holds or Known(module, strategy, runs=30).sights <= known.sights, seed
 
 
-PROGRAMS = hidden.PROGRAMS | unseen.PROGRAMS | two_loops.PROGRAMS
+PROGRAMS = hidden.PROGRAMS | unseen.PROGRAMS | two_loops.PROGRAMS | shared_coroutines.FEW
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS.keys())
@@ -156,6 +156,14 @@ def test_what_hides_state_is_seen_through(source: str, tmp_path: Path) -> None:
         possible = set().union(*(truth(source, name, seed) for seed in range(3)))
         assert len(possible | known.sights) > 1
         assert not known.holds or known.curtailed or possible <= known.sights
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("source", shared_coroutines.MORE.values(), ids=shared_coroutines.MORE.keys())
+def test_what_becomes_of_shared_coroutines_is_seen(source: str, tmp_path: Path) -> None:
+    """The same of more programs that share a coroutine."""
+    test_what_hides_state_is_seen_through(source, tmp_path)
 
 
 def test_what_real_threads_come_to_is_possible(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.testbed.instrument.hidden import together
 
-_LOOPS = """
-import asyncio, contextlib
+LOOPS = """
+import asyncio, contextlib, types
 def loops(*fs): run(*(lambda f=f: asyncio.run(f()) for f in fs))
 def said(e): return f"{type(e).__name__} {e}"
 """
@@ -207,4 +207,4 @@ def main():
     loops(a, a); return sorted(map(str, out))
 """,
 }
-PROGRAMS = {name: together(_LOOPS + body) for name, body in BODIES.items()}
+PROGRAMS = {name: together(LOOPS + body) for name, body in BODIES.items()}

@@ -11,7 +11,7 @@ from omni_ipc.testbed.instrument.rewriting.scopes import Scopes
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 
 Shared = Literal["", "cell", "global"]
-Running = Literal["", "generator", "async generator", "cached"]
+Running = Literal["", "generator", "async generator", "coroutine", "cached"]
 
 
 class Place(ast.NodeTransformer):
@@ -88,8 +88,15 @@ class Place(ast.NodeTransformer):
     def inside(self, at: ast.AST, value: ast.expr | None = None) -> ast.Call:
         """Announce, with a value that it yields or returns, that the function at hand runs; see `Kind.INSIDE`."""
         owner = [load(self.first, at)] if self.running == "cached" and self.first is not None else []
+        return self._inside("touch_inside", at, value, *owner)
+
+    def running_on(self, at: ast.AST, value: ast.expr | None = None) -> ast.Call:
+        """Announce, with a value that it has awaited, that the coroutine at hand runs."""
+        return self._inside("touch_running", at, value)
+
+    def _inside(self, how: str, at: ast.AST, value: ast.expr | None, *owner: ast.expr) -> ast.Call:
         site = self.site(Kind.INSIDE, "".join(self.path[-1:]), at)
-        return hook("touch_inside", site, nothing(at) if value is None else value, *owner, at=at)
+        return hook(how, site, nothing(at) if value is None else value, *owner, at=at)
 
     def stored(self, name: str, value: ast.expr) -> ast.expr:
         """Announce that a value is about to be stored in a variable, if that is shared."""

@@ -35,25 +35,28 @@ class Rewriter(Compounds):
         cells = [hook("new_cell", shown(name, node.body[0]), at=node.body[0]) for name in sorted(self._own_cells())]
         rest: list[ast.stmt] = node.body[documented:]
         body = self._statements(rest)
-        around = [self.inside(node.body[0])] if self.running else []
+        around = [self._ongoing(node.body[0])] if self.running else []
         made: list[ast.stmt] = [ast.copy_location(ast.Expr(each), node.body[0]) for each in (*cells, *around)]
         node.body = [*node.body[:documented], *made, *self._ended(body, rest)] or node.body
         self.scope, self.path, self.first, self.running = before
         return [node, *self._bound([node.name], node)]
 
     def _ended(self, body: list[ast.stmt], plain: list[ast.stmt]) -> list[ast.stmt]:
-        """Let a function whose end others may meet announce it: an asynchronous generator may end in a later step.
+        """Let a function whose end others may meet announce it: what awaits may end in a later step than it began.
 
         Args:
             body: its statements, rewritten.
             plain: the same as they were.
         """
-        if self.running not in ("cached", "async generator") or not plain:
+        if self.running in ("", "generator") or not plain:
             return body
-        last = ast.copy_location(ast.Expr(self.inside(plain[-1])), plain[-1])
+        last = ast.copy_location(ast.Expr(self._ongoing(plain[-1])), plain[-1])
         if self.running == "cached":
             return [*body, last]
         return [ast.copy_location(ast.Try(body, [], [], [last]), plain[0])]
+
+    def _ongoing(self, at: ast.AST) -> ast.Call:
+        return self.running_on(at) if self.running == "coroutine" else self.inside(at)
 
     def _own_cells(self) -> list[str]:
         return [name for name in self.scope.stores if self.scope.shares(name)]

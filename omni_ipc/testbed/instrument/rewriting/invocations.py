@@ -35,7 +35,12 @@ class Invocations(Accesses):
 
     def visit_Await(self, node: ast.Await) -> ast.expr:  # noqa: N802
         self._awaited = node.value
-        return self.whole(node)
+        awaited = self.visited(node.value)
+        if not self.is_inside:
+            node.value = awaited
+            return node
+        node.value = hook("touch_awaited", self.site(Kind.STEP, "await", node), awaited, at=node.value)
+        return self.running_on(node, node)
 
     def _hand(self, node: ast.Call) -> None:
         """Let functions of C that are handed to Python code, which calls them later, announce their calls."""

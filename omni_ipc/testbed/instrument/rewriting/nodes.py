@@ -53,6 +53,8 @@ HOOKS = (
     "address",  # (object) -> its id()
     "touch_later",  # (what may use a generator later) -> the same, or what stands for it
     "touch_next",  # (site, iterator) -> iterator
+    "touch_awaited",  # (site, what is awaited) -> the same
+    "touch_running",  # (site, value) -> value
     "touch_inside",  # (site, value, object whose method runs) -> value
     "touch_global",  # (site) -> True
     "store_global",  # (site, value) -> value

@@ -1,4 +1,4 @@
-"""Which functions others may find in the middle: generators, and functions behind a cache."""
+"""Which functions others may find in the middle: generators, coroutines, and functions behind a cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def running(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Running:
     if any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in own(node.body)):
         return "async generator" if is_async else "generator"
     if is_async:
-        return ""
+        return "coroutine"
     return "cached" if any(_name(decorator) in _CACHES for decorator in node.decorator_list) else ""
 
 
