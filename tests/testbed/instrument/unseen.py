@@ -216,6 +216,33 @@ def main():
     def b(): out.append(functools.reduce(operator.add, ls))
     run(a,b); return out
 """,
+    "defaultdict_lambda": """
+from collections import defaultdict
+def main():
+    d = defaultdict(lambda: object()); out = []
+    def a(): out.append(d["k"])
+    run(a,a); return out[0] is out[1]
+""",
+    "defaultdict_class": """
+from collections import defaultdict
+class C:
+    def __init__(self): self.x = 0
+def main():
+    d = defaultdict(C); out = []
+    def a(): d["k"].x += 1
+    run(a,a); return d["k"].x
+""",
+    "defaultdict_state": """
+from collections import defaultdict
+def main():
+    n = [0]
+    def f():
+        n[0] = n[0] + 1
+        return n[0]
+    d = defaultdict(f); out = []
+    def a(): out.append(d["k"])
+    run(a,a); return out
+""",
     "generator": """
 def main():
     out = []
