@@ -243,6 +243,94 @@ def main():
     def a(): out.append(d["k"])
     run(a,a); return out
 """,
+    "bound_by_import": """
+import sys
+m=None
+def main():
+    global m
+    m=None; out=[]
+    def a():
+        global m
+        import json as m
+        out.append(m.__name__)
+    def b_():
+        global m
+        import string as m
+        out.append(m.__name__)
+    run(a,b_); return sorted(out)
+""",
+    "bound_by_import_of_two": """
+name=sep=None
+def main():
+    global name, sep
+    name=sep=None; out=[]
+    def a():
+        global name, sep
+        from os import name, sep
+    def b(): out.append((name is None, sep is None))
+    run(a,b); return out
+""",
+    "bound_by_import_of_a_package": """
+os=None
+def main():
+    global os
+    os=None; out=[]
+    def a():
+        global os
+        import os.path
+    def b(): out.append(os is None)
+    run(a,b); return out
+""",
+    "bound_by_def": """
+def main():
+    f=None; out=[]
+    def deco(n):
+        def d(g): return lambda: n
+        return d
+    def a(n):
+        nonlocal f
+        @deco(n)
+        def f(): return 0
+        out.append(f())
+    run(lambda: a(1),lambda: a(2)); return out
+""",
+    "bound_by_class": """
+K=None
+def main():
+    global K
+    K=None; out=[]
+    def a(n):
+        global K
+        class K:
+            x=n
+        out.append(K.x)
+    run(lambda: a(1),lambda: a(2)); return out
+""",
+    "bound_by_except": """
+def main():
+    d={"e":None}; out=[]
+    e=None
+    def a(v):
+        nonlocal e
+        try: raise ValueError(v)
+        except ValueError as e: out.append(e.args==(v,))
+    def safe(v):
+        try: a(v)
+        except NameError: out.append("N")
+    run(lambda: safe(1), lambda: safe(2)); return out
+""",
+    "bound_by_match": """
+v=None
+def main():
+    global v
+    v=0; out=[]
+    def a(x):
+        global v
+        match [x]:
+            case [v] if v == x: out.append(v)
+            case _: out.append("other")
+    run(lambda: a(1),lambda: a(2)); return out
+""",
     "generator": """
 def main():
     out = []
