@@ -331,6 +331,38 @@ def main():
             case _: out.append("other")
     run(lambda: a(1),lambda: a(2)); return out
 """,
+    "array_view": """
+import numpy
+def main():
+    whole = numpy.zeros(4, int); part = whole.reshape(2, 2)[1:]; out = []
+    def a(): part[0, 1] = 1; part[0, 1] = 2
+    def b(): out.append(int(whole[3]))
+    run(a,b); return out
+""",
+    "array_of_a_buffer": """
+import numpy
+def main():
+    memory = bytearray(8); numbers = numpy.frombuffer(memory, numpy.uint8); out = []
+    def a(): numbers[0] = 1; numbers[0] = 2
+    def b(): out.append(memory[0])
+    run(a,b); return out
+""",
+    "array_as_number": """
+import numpy
+def main():
+    one = numpy.zeros((), int); out = []
+    def a(): one.fill(1)
+    def b(): out.append(int(one))
+    run(a,b); return out
+""",
+    "print_to_a_file": """
+import io
+def main():
+    file = io.StringIO(); out = []
+    def a(): print("x", file=file)
+    def b(): out.append(file.getvalue())
+    run(a,b); return out
+""",
     "generator": """
 def main():
     out = []
