@@ -49,6 +49,28 @@ def main():
     def b(): setattr(sys.modules[__name__], "n", getattr(sys.modules[__name__], "n") + 1)
     run(a,b); return n
 """,
+    "module_attr_by_assignment": """
+import string
+def main():
+    string.n = 0
+    def a(): string.n = string.n + 1
+    run(a,a); n = string.n; del string.n; return n
+""",
+    "module_attr_called": """
+import string
+def main():
+    string.hook = lambda x: 1; out = []
+    def a(): string.hook = lambda x: 2
+    def b(): out.append(string.hook(len(out)))
+    run(a,b); del string.hook; return out
+""",
+    "attr_of_a_special_name": """
+class C: pass
+def main():
+    c = C(); c.__n__ = 0
+    def a(): c.__n__ = c.__n__ + 1
+    run(a,a); return c.__n__
+""",
     "dict_kept": """
 class C: pass
 def main():

@@ -87,8 +87,8 @@ class Invocations(Accesses):
         if name in BY_NAME and node.args and not isinstance(node.args[0], ast.Starred):
             return self._by_name(node, name)
         site = self.site(Kind.ARGUMENT, name, node)
-        plain = self.is_stable(function)
-        if arguments and (plain or isinstance(function, ast.Attribute)) and self._are_stable_but_last(arguments):
+        plain = self.is_stable(function) or (isinstance(function, ast.Attribute) and self.is_of_module(function))
+        if arguments and plain and self._are_stable_but_last(arguments):
             return self._with_last(node, "touch_passed", site, function)
         node.func = self.visited(function)
         return self._packed(node, site)
