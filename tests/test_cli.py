@@ -558,6 +558,17 @@ def test_a_wrong_target_is_told_before_the_work(omni: Omni, mine: Path) -> None:
     assert not Path("no").exists()
 
 
+def test_a_working_folder_that_is_gone_is_told(omni: Omni, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be saved there; the sentence names what is missing."""
+    scenario = Path("mine.py").absolute()
+    Path("gone").mkdir()
+    monkeypatch.chdir("gone")
+    Path("../gone").rmdir()
+    ran = omni("explore", f"{scenario}:twice")
+    assert ran.code == 2
+    assert ran.err == "omni-ipc: Cannot write '.omni_ipc': the working folder is gone. Go to another one: cd /\n"
+
+
 def test_without_asserts_no_function_of_a_user_holds(tmp_path: Path, mine: Path) -> None:
     """Under -O its claims are not there; the scenarios of the table judge without them."""
     for target, code in (("mine.py:twice", 2), ("future_orphan", 0)):
