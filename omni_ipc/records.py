@@ -222,9 +222,16 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="format",
                 f"{TRACE_VERSION}. Replay it with the omni-ipc that wrote it, or make it anew."
             )
         try:
-            return msgspec.convert(header, cls)
+            trace = msgspec.convert(header, cls)
         except msgspec.ValidationError as error:
             raise UsageError(f"The trace '{path}' is damaged: {error}. Restore it, or make it anew.") from None
+        steps = range(len(trace.steps) + len(trace.pending))
+        if any(cause.first not in steps or cause.second not in steps for cause in trace.causes):
+            raise UsageError(
+                f"The trace '{path}' is damaged: its 'causes' are about steps that it lacks. Restore it, or make it "
+                "anew; of a trace that was cut on purpose, take 'causes' away, too."
+            )
+        return trace
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -509,6 +509,8 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
             "replay blank.json",
             "The trace 'blank.json' is damaged: Expected `str` of length >= 1 - at `$.steps[0].action`",
         ),
+        ("show cut.json", "The trace 'cut.json' is damaged: its 'causes' are about steps that it lacks."),
+        ("replay cut.json", "of a trace that was cut on purpose, take 'causes' away, too."),
         ("replay truncated.json", "The trace 'truncated.json' is not whole JSON"),
         ("replay stranger.json", "There is no scenario 'split_maps'. Did you mean 'split_map'?"),
         ("replay good.json --defect dual_writers", "does not show in the scenario 'future_orphan'. Use its own:"),
@@ -550,6 +552,7 @@ def test_a_wrong_call_is_told_in_one_sentence(words: str, sentence: str, omni: O
         "damaged.json": data.replace('"origin": "explored"', '"origin": "guessed"'),
         "blank.json": re.sub('"action": "[^"]*"', '"action": ""', data, count=1),
         "stranger.json": data.replace('"scenario": "future_orphan"', '"scenario": "split_maps"'),
+        "cut.json": json.dumps({**json.loads(data), "steps": []}),
         "broken.py": "def f(rt)\n    pass\n",
         "raising.py": "raise RuntimeError('not today')\n",
         "leaving.py": "import sys\nsys.exit(0)\n",
@@ -570,6 +573,17 @@ def test_a_wrong_target_is_told_before_the_work(omni: Omni, mine: Path) -> None:
         assert omni("explore", "mine.py:endless", *words.split()).code == 2
     assert not Path("started").exists()
     assert not Path("no").exists()
+
+
+def test_a_working_folder_that_is_gone_is_told(omni: Omni, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be saved there; the sentence names what is missing."""
+    scenario = Path("mine.py").absolute()
+    Path("gone").mkdir()
+    monkeypatch.chdir("gone")
+    Path("../gone").rmdir()
+    ran = omni("explore", f"{scenario}:twice")
+    assert ran.code == 2
+    assert ran.err == "omni-ipc: Cannot write '.omni_ipc': the working folder is gone. Go to another one: cd /\n"
 
 
 def test_without_asserts_no_function_of_a_user_holds(tmp_path: Path, mine: Path) -> None:

@@ -27,7 +27,11 @@ def require_folder(path: Path) -> None:
     Raises:
         UsageError: it cannot; says why.
     """
-    _require_room(path, next(place for place in (path, *path.absolute().parents) if place.exists()))
+    try:
+        places = path, *path.absolute().parents
+    except FileNotFoundError:
+        raise UsageError(f"Cannot write '{path}': the working folder is gone. Go to another one: cd /") from None
+    _require_room(path, next(place for place in places if place.exists()))
 
 
 def _require_room(path: Path, folder: Path) -> None:

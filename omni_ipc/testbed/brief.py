@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import reprlib
 
-from omni_ipc.testbed.tasks import RunEnded
-
 _LONGEST = 120
 _ADDRESS = re.compile(r"(<[^<>]*?) at 0x[0-9a-fA-F]+")
 _IN_MESSAGE = re.compile(r" at 0x[0-9a-f]+")
@@ -23,7 +21,7 @@ class _Brief(reprlib.Repr):
     def repr_instance(self, x: object, level: int) -> str:
         try:
             text = _ADDRESS.sub(r"\1", repr(x))
-        except (Exception, RunEnded) as error:  # of somebody else's code, which may be in the middle of a change
+        except BaseException as error:  # of somebody else's code, which may be in the middle of a change
             return _mute(x, error)
         if len(text) > self.maxother:
             text = f"{text[: self.maxother - 1]}…"
@@ -39,7 +37,7 @@ def in_full(value: object) -> str:
         return "None"
     try:
         return _ADDRESS.sub(r"\1", repr(value))
-    except (Exception, RunEnded) as error:
+    except BaseException as error:
         return _mute(value, error)
 
 
@@ -48,13 +46,20 @@ def say_error(error: BaseException) -> str:
     kind = type(error).__name__
     try:
         text = _IN_MESSAGE.sub("", str(error))  # so that the same failure has the same text in every run
-    except (Exception, RunEnded) as unsaid:
-        return f"{kind}, whose message cannot be shown: {type(unsaid).__name__}"
+    except BaseException as unsaid:
+        return f"{kind}, whose message cannot be shown: {_name_of(unsaid)}"
     return f"{kind}: {text}" if text else kind
 
 
 def _mute(value: object, error: BaseException) -> str:
-    return f"<{type(value).__name__}, which cannot be shown: {type(error).__name__}>"
+    return f"<{type(value).__name__}, which cannot be shown: {_name_of(error)}>"
+
+
+def _name_of(error: BaseException) -> str:
+    """Name what came in place of a text, whatever it was: only Ctrl-C is meant for somebody else."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    return type(error).__name__
 
 
 def brief(value: object) -> str:

@@ -10,7 +10,9 @@ CLEARED_EVENTS = "event.clear"
 """Events are cleared: a wait is two steps, as who sleeps is woken by an event that is set for a moment."""
 COUNTED_THREADS = "threading.enumerate"
 """Threads are counted: their starts and ends are told apart."""
-DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS})
+ASKED_THREADS = "thread.is_alive"
+"""Threads are asked whether they live: one ends in a step of its own, as it lives on for a while after its last."""
+DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS, ASKED_THREADS})
 
 
 class Identities(dict[Hashable, int]):

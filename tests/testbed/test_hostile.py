@@ -38,17 +38,27 @@ class Hostile:
     __repr__ = __eq__ = __bool__ = __getattr__ = __hash__ = __len__ = __iter__ = _refuse  # type: ignore[assignment]
 
 
-def test_an_exception_that_cannot_be_told_is_a_failure_like_any_other() -> None:
+class Raised(BaseException):
+    """Raises itself when it is asked for its text."""
+
+    def __str__(self) -> str:
+        raise self
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize(("kind", "told"), [(Mute, "ValueError"), (Raised, "Raised")])
+def test_an_exception_that_cannot_be_told_is_a_failure_like_any_other(kind: type[BaseException], told: str) -> None:
     """Its class is told, and what came of asking it for its text; it is replayed and shrunk."""
 
     def scenario(rt: ControlledRuntime) -> None:
         def fail() -> None:
             rt.event().set()
-            raise Mute
+            raise kind
 
         and_join(rt, fail)
 
-    assert "Mute, whose message cannot be shown: ValueError" in str(found(scenario).failure)
+    assert f"{kind.__name__}, whose message cannot be shown: {told}" in str(found(scenario).failure)
 
 
 @pytest.mark.parametrize("make", [Hostile, lambda: [Hostile()], lambda: _deep(100_000)])

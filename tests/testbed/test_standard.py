@@ -218,6 +218,18 @@ def test_threads_that_are_counted_are_told_apart() -> None:
     assert outcomes(scenario) == {"1", "2"}
 
 
+def test_a_thread_lives_on_for_a_while_after_its_last_step() -> None:
+    """Who finds a worker alive that is about to end hands it what nobody takes any more."""
+
+    def scenario(rt: ControlledRuntime) -> tuple[bool, bool]:
+        done = threading.Event()
+        thread = Thread(target=done.set)
+        thread.start()
+        return done.is_set(), thread.is_alive()
+
+    assert outcomes(scenario) == {"(False, False)", "(False, True)", "(True, False)", "(True, True)"}
+
+
 def test_daemons_and_idle_workers_do_not_outlive_the_process() -> None:
     """They end with it, as real ones do; other threads are waited for."""
     seen: list[str] = []

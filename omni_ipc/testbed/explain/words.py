@@ -55,6 +55,7 @@ _VERBS = {
     "thread.start": "started",
     "thread.join": "waited for the end of",
     "thread.is_alive": "looked at",
+    "thread.end": "came to the end of",
     "executor.submit": "gave work to",
     "executor.take": "took work from",
     "executor.shutdown": "shut down",

@@ -15,6 +15,7 @@ awaiting.py     coroutines that several tasks await
 generators.py   who runs; addresses.py, bound.py: what ``id()`` gives, and C code that is kept to be called later
 noting.py       an access is noted, or made a point
 points.py       accesses as operations; names.py: identities of objects, the same in every schedule
+memory.py       which arrays have the same elements
 shown.py        the values behind accesses
 races.py        which accesses may race; unordered.py, ordering.py: which do, as nothing orders them: they become points
 inherited.py    attributes of classes, read through objects

@@ -134,11 +134,12 @@ class Effects:
     def _attribute(self, site: Site, kind: type) -> Use | None:
         if site.name == "__dict__":
             return Use(ALL, True)
-        if site.name.startswith("__") and site.name.endswith("__"):
+        found = look_up(kind, site.name)
+        is_special = site.name.startswith("__") and site.name.endswith("__")
+        if is_special and (found is not None or issubclass(kind, type)):
             return None
         if issubclass(kind, (type, types.ModuleType)):
             return Use(site.name, site.writes)
-        found = look_up(kind, site.name)
         if isinstance(found, functools.cached_property):
             return Use(site.name, True)
         if found is None or isinstance(found, types.MemberDescriptorType):

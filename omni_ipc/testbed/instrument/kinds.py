@@ -11,6 +11,7 @@ import pathlib
 import re
 import threading
 import types
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,7 @@ VALUES = (
 """Types whose objects do not change, or tell of it themselves."""
 
 _PASSING_ON = ("collections.abc", "omni_ipc")
+_MISSING = vars(defaultdict)["__missing__"]
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or as if it were
 
 
@@ -56,9 +58,11 @@ class Told(enum.IntEnum):
     """Of what the object shows: it is a view, an iterator, or works by code without points."""
     INSIDE = 2
     """By its own code, which has points, if at all: what does not change has nothing to tell."""
+    MADE = 3
+    """At the site of the use, and once more when an item that was missing has been made."""
 
 
-BEHIND = Told.BEHIND  # by itself, as it is asked for at each use
+BEHIND, MADE = Told.BEHIND, Told.MADE  # by themselves, as they are asked for at each use
 
 
 class ItemsTold(dict[type, Told]):
@@ -85,7 +89,9 @@ class ItemsTold(dict[type, Told]):
             return Told.INSIDE
         if any(map(self._wraps, kind.__mro__)):
             return Told.BEHIND
-        return Told.INSIDE if self._acts_itself(kind) else Told.HERE
+        if self._acts_itself(kind):
+            return Told.INSIDE
+        return Told.MADE if look_up(kind, "__missing__") is _MISSING else Told.HERE
 
     def _wraps(self, base: type) -> bool:
         is_python = bool(base.__flags__ & _HEAP_TYPE) and base.__dictoffset__ != 0
@@ -109,6 +115,15 @@ def bare(found: Any) -> Any:
             break
         function = inner
     return function
+
+
+def runs_python(factory: Any) -> bool:
+    """Tell whether others may run while something is made; C code makes it at once."""
+    while isinstance(factory, functools.partial):
+        factory = factory.func
+    if isinstance(factory, type):
+        return any(isinstance(bare(look_up(factory, name)), types.FunctionType) for name in ("__new__", "__init__"))
+    return factory is not None and not isinstance(factory, types.BuiltinFunctionType)
 
 
 def look_up(kind: type, name: str) -> Any:

@@ -15,6 +15,7 @@ from collections.abc import Hashable
 from types import CodeType, CoroutineType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
+from omni_ipc.testbed.instrument.memory import IS_ARRAY, holder_of
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
 
@@ -85,7 +86,10 @@ class Names:
             self._made[id(value)] = value, maker, maker.made
 
     def of(self, value: object) -> Name:
-        """Return the name of an object."""
+        """Return the name of an object; arrays have one in common, or that of what holds their elements."""
+        if IS_ARRAY[type(value)]:
+            holder = holder_of(value)
+            return Name(("any", "array"), f"a {type(value).__name__}") if holder is value else self.of(holder)
         made = self._made.get(id(value))
         if made is not None:
             _, maker, number = made

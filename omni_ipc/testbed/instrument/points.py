@@ -11,6 +11,7 @@ from omni_ipc.records import Field
 from omni_ipc.testbed.identity import Identities
 from omni_ipc.testbed.instrument.effects import ALL, Effects, Use
 from omni_ipc.testbed.instrument.kinds import container
+from omni_ipc.testbed.instrument.memory import holder_of
 from omni_ipc.testbed.instrument.names import PLAIN, Name, Names, bases_of, is_plain, name_of_module
 from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
@@ -190,7 +191,7 @@ class Points:
         text = f"{name.text}.{part}" if part != ALL else name.text
         if part == ALL:  # writes, so that it conflicts with each attribute
             access = self._access(name, part, text, "object", writes=True)
-            if container(type(value)) is None:
+            if container(type(holder_of(value))) is None:
                 return access
             content = self._identities[*name.key, _SHAPE] | self._identities[*name.key, _ANY]
             return Access(access.location, "write", access.reads, access.writes | content)

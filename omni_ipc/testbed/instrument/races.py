@@ -16,6 +16,7 @@ from types import ModuleType
 
 from omni_ipc.testbed.instrument.effects import ALL, Effects
 from omni_ipc.testbed.instrument.inherited import note_inherited
+from omni_ipc.testbed.instrument.memory import place_of
 from omni_ipc.testbed.instrument.names import Names
 from omni_ipc.testbed.instrument.noting import Notes, Stretch, Unkept
 from omni_ipc.testbed.instrument.sites import SITES, Kind
@@ -88,18 +89,18 @@ class Judge:
         suspect = {place for place in changed & unmarked if users[place] > 1}
         return {key: found for accesses in found for key, found in accesses.items() if found[0] in suspect}
 
-    def _owners(self, notes: Notes) -> dict[int, int]:
+    def _owners(self, notes: Notes) -> dict[int, Hashable]:
         """Return whose state a task used, by ids of what it used."""
         values = {value_id: value for (_, value_id), value in notes.items()}
         return {value_id: self._whose(value_id, value) for value_id, value in values.items()}
 
-    def _whose(self, value_id: int, value: object) -> int:
+    def _whose(self, value_id: int, value: object) -> Hashable:
         """Return the id of the object whose state is used; globals are all one."""
         if (owner := self._names.owner(value_id)) is not None:
             value_id, value = id(owner), owner
-        return _GLOBALS if isinstance(value, ModuleType) else value_id
+        return _GLOBALS if isinstance(value, ModuleType) else place_of(value_id, value)[0]
 
-    def _sort(self, notes: Notes, owners: Mapping[int, int], shared: set[int]) -> dict[Key, Found]:
+    def _sort(self, notes: Notes, owners: Mapping[int, Hashable], shared: set[Hashable]) -> dict[Key, Found]:
         """Find what is done to what is shared."""
         found: dict[Key, Found] = {}
         for key, value in notes.items():
@@ -117,7 +118,7 @@ class Judge:
             return variable_of, part
         if (owner := self._names.owner(value_id)) is not None:
             value_id, value, part = id(owner), owner, ALL
-        return (value.__name__ if isinstance(value, ModuleType) else value_id), part
+        return (value.__name__ if isinstance(value, ModuleType) else place_of(value_id, value)[0]), part
 
     def _done_at(self, site: int, kind: type) -> _Done | None:
         if (site, kind) not in self._done:
@@ -140,10 +141,10 @@ def _used(stretches: Sequence[Stretch]) -> list[Notes]:
     return list(used.values())
 
 
-def _common(owners: Iterable[Iterable[int]]) -> set[int]:
+def _common(owners: Iterable[Iterable[Hashable]]) -> set[Hashable]:
     """Return whose state more than one task used."""
-    seen: set[int] = set()
-    shared: set[int] = set()
+    seen: set[Hashable] = set()
+    shared: set[Hashable] = set()
     for own in map(set, owners):
         shared |= seen & own
         seen |= own

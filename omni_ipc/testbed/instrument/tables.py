@@ -71,19 +71,17 @@ def _words(text: str) -> frozenset[str]:
 MAKERS = _words("list dict set bytearray deque OrderedDict defaultdict Counter copy deepcopy sorted iter")
 """Functions that make a container; a class is known by its capital."""
 
-OBLIVIOUS = _words(
-    "isinstance issubclass type id callable super int float print locals globals TypeVar cast current_thread"
-)
-"""Functions that read nothing of what they are given."""
+OBLIVIOUS = _words("isinstance issubclass type id callable super print locals globals TypeVar cast current_thread")
+"""Functions that read nothing of what they are given, unless it is a file."""
 
 LOOKING = frozenset(name for table in TABLES.values() for name, effect in table.items() if not effect.writes)
 """Methods of containers that change nothing."""
 
 READERS = _words(
-    "len list tuple set frozenset dict sorted sum min max any all str repr format bytes bytearray deque OrderedDict "
-    "Counter defaultdict enumerate zip map filter reversed iter aiter hash join dumps deepcopy copy islice chain "
-    "reduce ascii bool choice nsmallest nlargest bisect bisect_left bisect_right product debug info warning error "
-    "exception log pformat pprint fromkeys accumulate groupby namedtuple partial"
+    "len int float list tuple set frozenset dict sorted sum min max any all str repr format bytes bytearray deque "
+    "OrderedDict Counter defaultdict enumerate zip map filter reversed iter aiter hash join dumps deepcopy copy islice "
+    "chain reduce ascii bool choice nsmallest nlargest bisect bisect_left bisect_right product debug info warning "
+    "error exception log pformat pprint fromkeys accumulate groupby namedtuple partial"
 )
 """Functions that only read what they are given."""
 

@@ -6,10 +6,12 @@ from types import FunctionType
 from typing import Any
 
 from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS
-from omni_ipc.testbed.instrument.kinds import BEHIND
+from omni_ipc.testbed.instrument.kinds import BEHIND, MADE, runs_python
+from omni_ipc.testbed.instrument.names import is_plain
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.instrument.using import Using
+from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.where import locate_here
 
 
@@ -48,6 +50,8 @@ class Touching(Using):
         if told := self._items[type(value)]:
             if told is BEHIND:
                 self._together(kernel, lambda: self._item_of(site, value))
+            elif told is MADE:
+                self._make_item(kernel, site, value, key)
             return value
         if self.marked[site]:
             self._pause(kernel, site, value, (key,))
@@ -56,6 +60,16 @@ class Touching(Using):
             self._open(kernel)
         self._notes[site, id(value)] = value
         return value
+
+    def _make_item(self, kernel: Kernel, site: int, value: Any, key: Any) -> None:
+        """Announce the use of an item, and make one that is missing: meanwhile, others may find it missing, too."""
+        self._use(site, value, (key,))
+        where = SITES[site]
+        reads = where.kind is Kind.ITEM and not where.writes
+        if reads and not kernel.over and is_plain(key) and key not in value and runs_python(value.default_factory):
+            made = value.default_factory()
+            self._use(site, value, (key,))
+            value[key] = made
 
     def _item_of(self, site: int, value: Any) -> Uses:
         if SITES[site].kind is Kind.MEMBER and type(value) in WINDOWS:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from omni_ipc.records import Field
-from omni_ipc.testbed.identity import COUNTED_THREADS
+from omni_ipc.testbed.identity import ASKED_THREADS, COUNTED_THREADS
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Operation, Owning, always, nothing, unlimited
 from omni_ipc.testbed.standard.world import WORLD
@@ -174,6 +174,16 @@ def _run(life: Life, thread: Any) -> None:
     task.thread, task.daemon = thread, thread.daemon
     thread._ident = thread._native_id = identify(task)
     try:
+        _live(life, thread)
+        if not life.kernel.identities.distinctions.isdisjoint({ASKED_THREADS, COUNTED_THREADS}):
+            life.kernel.perform(Operation("thread.end", life, nothing))
+    finally:
+        thread._is_stopped = True
+
+
+def _live(life: Life, thread: Any) -> None:
+    """Run a thread, and let what it raises be told as the standard library would."""
+    try:
         thread.run()
     except RunEnded:
         raise
@@ -185,5 +195,3 @@ def _run(life: Life, thread: Any) -> None:
                 return
             raise
         threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
-    finally:
-        thread._is_stopped = True

@@ -166,6 +166,22 @@ def test_what_becomes_of_shared_coroutines_is_seen(source: str, tmp_path: Path) 
     test_what_hides_state_is_seen_through(source, tmp_path)
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("other", ["tensor[1:3]", "tensor.numpy()[1:]", "tensor.detach()[1:]"])
+def test_what_has_the_elements_of_a_tensor_is_seen_through(other: str, tmp_path: Path) -> None:
+    """A view, an array or a tensor in the same memory: who writes by the one races with who reads by the other."""
+    body = f"""
+import torch
+def main():
+    tensor = torch.zeros(4); other = {other}; out = []
+    def a(): other[0] = 1; other[0] = 2
+    def b(): out.append(float(tensor[1]))
+    run(a,b); return out
+"""
+    with written(hidden.together(body), "shares_memory", tmp_path) as module:
+        assert Known(module, "dpor").sights == {"[0.0]", "[1.0]", "[2.0]"}
+
+
 def test_what_real_threads_come_to_is_possible(tmp_path: Path) -> None:
     """Threads that are switched at every line come to nothing that the engine does not know."""
     for seed in (1, 2, 7):

@@ -161,6 +161,29 @@ def main():
 """,
         "2",
     ),
+    "items that are missing, made by C code": (
+        """
+from collections import defaultdict
+def main():
+    d = defaultdict(list)
+    def a(): d["k"].append(1)
+    run(a, a)
+    return len(d["k"])
+""",
+        "2",
+    ),
+    "items that are missing, made under a lock": (
+        """
+from collections import defaultdict
+def main():
+    d = defaultdict(lambda: [0]); lock = threading.Lock()
+    def a():
+        with lock: d["k"][0] += 1
+    run(a, a)
+    return d["k"]
+""",
+        "[2]",
+    ),
     "a generator of each thread": (
         """
 def main():

@@ -49,6 +49,28 @@ def main():
     def b(): setattr(sys.modules[__name__], "n", getattr(sys.modules[__name__], "n") + 1)
     run(a,b); return n
 """,
+    "module_attr_by_assignment": """
+import string
+def main():
+    string.n = 0
+    def a(): string.n = string.n + 1
+    run(a,a); n = string.n; del string.n; return n
+""",
+    "module_attr_called": """
+import string
+def main():
+    string.hook = lambda x: 1; out = []
+    def a(): string.hook = lambda x: 2
+    def b(): out.append(string.hook(len(out)))
+    run(a,b); del string.hook; return out
+""",
+    "attr_of_a_special_name": """
+class C: pass
+def main():
+    c = C(); c.__n__ = 0
+    def a(): c.__n__ = c.__n__ + 1
+    run(a,a); return c.__n__
+""",
     "dict_kept": """
 class C: pass
 def main():
@@ -214,6 +236,153 @@ def main():
     ls = [[1], [2]]; out = []
     def a(): ls[0].append(1); ls[1].append(1)
     def b(): out.append(functools.reduce(operator.add, ls))
+    run(a,b); return out
+""",
+    "defaultdict_lambda": """
+from collections import defaultdict
+def main():
+    d = defaultdict(lambda: object()); out = []
+    def a(): out.append(d["k"])
+    run(a,a); return out[0] is out[1]
+""",
+    "defaultdict_class": """
+from collections import defaultdict
+class C:
+    def __init__(self): self.x = 0
+def main():
+    d = defaultdict(C); out = []
+    def a(): d["k"].x += 1
+    run(a,a); return d["k"].x
+""",
+    "defaultdict_state": """
+from collections import defaultdict
+def main():
+    n = [0]
+    def f():
+        n[0] = n[0] + 1
+        return n[0]
+    d = defaultdict(f); out = []
+    def a(): out.append(d["k"])
+    run(a,a); return out
+""",
+    "bound_by_import": """
+import sys
+m=None
+def main():
+    global m
+    m=None; out=[]
+    def a():
+        global m
+        import json as m
+        out.append(m.__name__)
+    def b_():
+        global m
+        import string as m
+        out.append(m.__name__)
+    run(a,b_); return sorted(out)
+""",
+    "bound_by_import_of_two": """
+name=sep=None
+def main():
+    global name, sep
+    name=sep=None; out=[]
+    def a():
+        global name, sep
+        from os import name, sep
+    def b(): out.append((name is None, sep is None))
+    run(a,b); return out
+""",
+    "bound_by_import_of_a_package": """
+os=None
+def main():
+    global os
+    os=None; out=[]
+    def a():
+        global os
+        import os.path
+    def b(): out.append(os is None)
+    run(a,b); return out
+""",
+    "bound_by_def": """
+def main():
+    f=None; out=[]
+    def deco(n):
+        def d(g): return lambda: n
+        return d
+    def a(n):
+        nonlocal f
+        @deco(n)
+        def f(): return 0
+        out.append(f())
+    run(lambda: a(1),lambda: a(2)); return out
+""",
+    "bound_by_class": """
+K=None
+def main():
+    global K
+    K=None; out=[]
+    def a(n):
+        global K
+        class K:
+            x=n
+        out.append(K.x)
+    run(lambda: a(1),lambda: a(2)); return out
+""",
+    "bound_by_except": """
+def main():
+    d={"e":None}; out=[]
+    e=None
+    def a(v):
+        nonlocal e
+        try: raise ValueError(v)
+        except ValueError as e: out.append(e.args==(v,))
+    def safe(v):
+        try: a(v)
+        except NameError: out.append("N")
+    run(lambda: safe(1), lambda: safe(2)); return out
+""",
+    "bound_by_match": """
+v=None
+def main():
+    global v
+    v=0; out=[]
+    def a(x):
+        global v
+        match [x]:
+            case [v] if v == x: out.append(v)
+            case _: out.append("other")
+    run(lambda: a(1),lambda: a(2)); return out
+""",
+    "array_view": """
+import numpy
+def main():
+    whole = numpy.zeros(4, int); part = whole.reshape(2, 2)[1:]; out = []
+    def a(): part[0, 1] = 1; part[0, 1] = 2
+    def b(): out.append(int(whole[3]))
+    run(a,b); return out
+""",
+    "array_of_a_buffer": """
+import numpy
+def main():
+    memory = bytearray(8); numbers = numpy.frombuffer(memory, numpy.uint8); out = []
+    def a(): numbers[0] = 1; numbers[0] = 2
+    def b(): out.append(memory[0])
+    run(a,b); return out
+""",
+    "array_as_number": """
+import numpy
+def main():
+    one = numpy.zeros((), int); out = []
+    def a(): one.fill(1)
+    def b(): out.append(int(one))
+    run(a,b); return out
+""",
+    "print_to_a_file": """
+import io
+def main():
+    file = io.StringIO(); out = []
+    def a(): print("x", file=file)
+    def b(): out.append(file.getvalue())
     run(a,b); return out
 """,
     "generator": """

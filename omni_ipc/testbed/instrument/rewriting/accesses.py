@@ -43,7 +43,7 @@ class Accesses(Place):
 
     def attribute(self, node: ast.Attribute) -> ast.expr:
         """Rewrite an attribute, even if it is a method that is called at once."""
-        if not self.is_inside or self.is_module(node.value):
+        if not self.is_inside or self.is_of_module(node):
             return self.whole(node)
         writes = not isinstance(node.ctx, ast.Load)
         site = self.site(Kind.ATTRIBUTE, mangle(node.attr, self.owner), node, writes=writes)

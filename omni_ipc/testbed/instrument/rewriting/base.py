@@ -6,6 +6,7 @@ import ast
 from typing import Literal
 
 from omni_ipc.testbed.instrument.rewriting.nodes import hook, load, nothing, number, shown
+from omni_ipc.testbed.instrument.rewriting.reflection import ANY
 from omni_ipc.testbed.instrument.rewriting.scope import Scope
 from omni_ipc.testbed.instrument.rewriting.scopes import Scopes
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
@@ -78,6 +79,10 @@ class Place(ast.NodeTransformer):
             and self.scope.find(node.id)[0] == "global"
             and not self.shared(node.id)
         )
+
+    def is_of_module(self, node: ast.Attribute) -> bool:
+        """Tell whether an attribute is one of a module, and stays what it is."""
+        return self.is_module(node.value) and self.scopes.written.isdisjoint({node.attr, ANY})
 
     def announce(self, kind: Shared, name: str, at: ast.AST, *, writes: bool) -> ast.Call:
         """Announce an access to a shared variable."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
+from omni_ipc.testbed.instrument.rewriting.nodes import load, nothing
 from omni_ipc.testbed.instrument.rewriting.storing import Statements, Storing
 from omni_ipc.testbed.instrument.rewriting.values import is_pair
 
@@ -68,26 +69,62 @@ class Compounds(Storing):
     def visit_Match(self, node: ast.Match) -> ast.stmt:  # noqa: N802
         node.subject = self.value(node.subject, "match")
         for case in node.cases:
-            bound = self._bound([name for pattern in ast.walk(case.pattern) for name in _captured(pattern)], case)
+            stores = self._captures(case.pattern)
             case.guard = None if case.guard is None else self.truth(case.guard)
-            case.body = bound + self._statements(case.body)
+            if stores:  # before the guard, which may use what they bind
+                bound = ast.copy_location(ast.List(stores, ast.Load()), case.pattern)
+                case.guard = bound if case.guard is None else ast.BoolOp(ast.And(), [bound, case.guard])
+                ast.copy_location(case.guard, case.pattern)
+            case.body = self._statements(case.body)
         return node
+
+    def _captures(self, pattern: ast.pattern) -> list[ast.expr]:
+        """Let a pattern bind variables of the function's own in place of shared ones, and return what stores these."""
+        held: dict[str, ast.Name] = {}
+        for part in ast.walk(pattern):
+            field = "rest" if isinstance(part, ast.MatchMapping) else "name"
+            name = getattr(part, field, None)
+            if isinstance(part, ast.pattern) and name is not None and self.shared(name):
+                if name not in held:
+                    held[name] = self._hold(pattern)
+                setattr(part, field, held[name].id)
+        return [
+            ast.copy_location(ast.NamedExpr(_store(name, pattern), self.stored(name, load(value.id, pattern))), pattern)
+            for name, value in held.items()
+        ]
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:  # noqa: N802
         node.type = None if node.type is None else self.visited(node.type)
-        node.body = self._bound([node.name] if node.name else [], node) + self._statements(node.body)
+        name, node.body = node.name, self._statements(node.body)
+        if name is None or not (kind := self.shared(name)):
+            return node
+        node.name = self._hold(node).id
+        seen = ast.Expr(self.announce(kind, name, node, writes=True))
+        forget: list[ast.stmt] = [seen, ast.Assign([_store(name, node)], nothing(node)), ast.Delete([_del(name, node)])]
+        kept = self._store_held(name, node.name, node)
+        around = ast.Try(node.body, [], [], [ast.copy_location(each, node) for each in forget])
+        node.body = [kept, ast.copy_location(around, node)]
         return node
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> Statements:  # noqa: N802
-        return [node, *self._bound([alias.asname or alias.name.partition(".")[0] for alias in node.names], node)]
+        before: list[ast.stmt] = []
+        after: list[ast.stmt] = []
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            if not (kind := self.shared(name)):
+                continue
+            if alias.asname is None and "." in alias.name:  # which binds the package
+                before.append(ast.copy_location(ast.Expr(self.announce(kind, name, node, writes=True)), node))
+            else:
+                alias.asname = self._hold(node).id
+                after.append(self._store_held(name, alias.asname, node))
+        return [*before, node, *after]
 
     visit_ImportFrom = visit_Import  # noqa: N815
 
-    def _bound(self, names: Iterable[str], at: ast.AST) -> list[ast.stmt]:
-        """Announce what a statement binds by other means than an assignment, right after it did."""
-        shared = [(kind, name) for name in names if (kind := self.shared(name))]
-        announced = [self.announce(kind, name, at, writes=True) for kind, name in shared]
-        return [ast.copy_location(ast.Expr(seen), at) for seen in announced]
+    def _store_held(self, name: str, held: str, at: ast.AST) -> ast.stmt:
+        """Store in a shared variable what something else has bound to one of the function's own."""
+        return ast.copy_location(ast.Assign([_store(name, at)], self.stored(name, load(held, at))), at)
 
     def _statements(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         rewritten: list[ast.stmt] = []
@@ -97,8 +134,9 @@ class Compounds(Storing):
         return rewritten
 
 
-def _captured(pattern: ast.AST) -> list[str]:
-    match pattern:
-        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-            return [name]
-    return []
+def _store(name: str, at: ast.AST) -> ast.Name:
+    return ast.copy_location(ast.Name(name, ast.Store()), at)
+
+
+def _del(name: str, at: ast.AST) -> ast.Name:
+    return ast.copy_location(ast.Name(name, ast.Del()), at)

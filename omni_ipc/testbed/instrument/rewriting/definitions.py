@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.compounds import Compounds
-from omni_ipc.testbed.instrument.rewriting.nodes import hook, shown
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, load, shown
 from omni_ipc.testbed.instrument.rewriting.running import running
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -20,7 +20,7 @@ class Rewriter(Compounds):
             node.value = self.inside(node, node.value)
         return node
 
-    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
         node.decorator_list = [self.visited(decorator) for decorator in node.decorator_list]
         self._defaults(node.args)
         before = self.scope, self.path, self.first, self.running
@@ -39,7 +39,18 @@ class Rewriter(Compounds):
         made: list[ast.stmt] = [ast.copy_location(ast.Expr(each), node.body[0]) for each in (*cells, *around)]
         node.body = [*node.body[:documented], *made, *self._ended(body, rest)] or node.body
         self.scope, self.path, self.first, self.running = before
-        return [node, *self._bound([node.name], node)]
+        self._announce_definition(node)
+        return node
+
+    def _announce_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
+        """Let the decorator that is called last announce what is stored in a shared variable."""
+        if not self.shared(node.name):
+            return
+        at = node.decorator_list[0] if node.decorator_list else node
+        defined = ast.copy_location(ast.arg("defined"), at)
+        arguments = ast.arguments(posonlyargs=[], args=[defined], kwonlyargs=[], kw_defaults=[], defaults=[])
+        announced = ast.Lambda(arguments, self.stored(node.name, load("defined", at)))
+        node.decorator_list.insert(0, ast.copy_location(announced, at))
 
     def _ended(self, body: list[ast.stmt], plain: list[ast.stmt]) -> list[ast.stmt]:
         """Let a function whose end others may meet announce it: what awaits may end in a later step than it began.
@@ -61,10 +72,10 @@ class Rewriter(Compounds):
     def _own_cells(self) -> list[str]:
         return [name for name in self.scope.stores if self.scope.shares(name)]
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> list[ast.stmt]:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:  # noqa: N802
         return self._define(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> list[ast.stmt]:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:  # noqa: N802
         return self._define(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:  # noqa: N802
@@ -79,14 +90,15 @@ class Rewriter(Compounds):
         arguments.defaults = [self.visited(default) for default in arguments.defaults]
         arguments.kw_defaults = [None if value is None else self.visited(value) for value in arguments.kw_defaults]
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:  # noqa: N802
         node.decorator_list = [self.visited(decorator) for decorator in node.decorator_list]
         before = self.scope, self.path, self.owner, self.methods
         self.scope, self.path, self.owner = self.scopes.of[node], [*self.path, node.name], node.name
         self.methods = frozenset(item.name for item in node.body if isinstance(item, _FUNCTIONS))
         node.body = self._statements(node.body)
         self.scope, self.path, self.owner, self.methods = before
-        return [node, *self._bound([node.name], node)]
+        self._announce_definition(node)
+        return node
 
     def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802
         node.body = self._statements(node.body)

@@ -86,13 +86,14 @@ class Invocations(Accesses):
         function, name, arguments = node.func, _last_name(node.func), _values(node)
         known = isinstance(function, ast.Name) and function.id in self.scopes.defined
         hands = any(may_hold(argument) for argument in arguments) or self._is_variable(function)
-        if known or name in OBLIVIOUS or not (hands or name in _MAKES_CODE):
+        oblivious = name in OBLIVIOUS and not any(keyword.arg == "file" for keyword in node.keywords)
+        if known or oblivious or not (hands or name in _MAKES_CODE):
             return self.whole(node)
         if name in BY_NAME and node.args and not isinstance(node.args[0], ast.Starred):
             return self._by_name(node, name)
         site = self.site(Kind.ARGUMENT, name, node)
-        plain = self.is_stable(function)
-        if arguments and (plain or isinstance(function, ast.Attribute)) and self._are_stable_but_last(arguments):
+        plain = self.is_stable(function) or (isinstance(function, ast.Attribute) and self.is_of_module(function))
+        if arguments and plain and self._are_stable_but_last(arguments):
             return self._with_last(node, "touch_passed", site, function)
         node.func = self.visited(function)
         return self._packed(node, site)

@@ -34,6 +34,7 @@ class Scopes(ast.NodeVisitor):
         defined: names that only plain definitions bind, at the level of the module.
         unbound: globals that nothing in the module binds, and Python does not have.
         assigned: names of attributes that something in the module assigns or deletes.
+        written: names of attributes that some module assigns on what it imported, or `ANY`.
     """
 
     def __init__(self, tree: ast.Module, written_outside: frozenset[str] = frozenset()) -> None:
@@ -52,6 +53,7 @@ class Scopes(ast.NodeVisitor):
         self.defined = bound["definition"] - bound["value"] - bound["import"] - bound["decorated"]
         reflection = Reflection(tree)
         self.assigned = reflection.assigned
+        self.written = reflection.written | written_outside
         for statement in tree.body:
             self.visit(statement)
         self._capture()
