@@ -67,7 +67,8 @@ def explore(
         timers: a `Timers`: whether timeouts may fire while tasks can go on.
         instrument: names of modules and packages ("vendor.pump", "vendor.*") that get a point at each access to state
             that tasks share; so does the module of a scenario that takes no runtime.
-        first: failures of the scenario that were found earlier (see `saved`): if one still happens, that is the answer.
+        first: failures of the scenario that were found earlier (see `saved`): if one still happens, under these faults
+            and timers, that is the answer.
         jobs: processes that explore together. The scenario must be found by its name in a module, and its file must not
             explore when it is imported.
         on: machines that the jobs run on; then by default as many as there are places. They find the scenario as this
@@ -98,7 +99,9 @@ def explore(
         instrument=several("instrument", instrument),
         jobs=len(on) if on is not None and jobs == 1 else jobs,
     ).check(None if on is None else len(on))
-    if (again := happens_again(scenario, first, transparent=transparent, max_steps=max_steps)) is not None:
+    possible = with_timers(given, timers)
+    again = happens_again(scenario, first, faults=possible, transparent=transparent, max_steps=max_steps)
+    if again is not None:
         return again
     if jobs > 1 or on is not None:
         return explore_in_jobs(found_as or (name_of(scenario),), options, on=on, resume=resume, progress=progress)

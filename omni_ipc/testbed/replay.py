@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Failure, Origin, Trace
 from omni_ipc.testbed.explain.causes import find_causes
+from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.faults.names import parsed
 from omni_ipc.testbed.following import Diverged, Following
 from omni_ipc.testbed.repairing import follow_repairing
@@ -58,6 +59,7 @@ def replay(
     seed: int = 0,
     transparent: Collection[str] = (),
     max_steps: int = 10_000,
+    faults: Sequence[Fault | str] | None = None,
 ) -> ReplayResult:
     """Run a scenario along an explored trace, under its memory order and with its faults.
 
@@ -69,6 +71,7 @@ def replay(
         renamed: task in the trace -> its name now, for a tolerant replay; others are looked for by what they do.
         then: key of the strategy that goes on after the trace; "depth-first" goes on in the default order.
         seed: of that strategy.
+        faults: what may go wrong, if that is not what could when the trace was made.
 
     Raises:
         UsageError: the trace comes from a model, and so has only some of the steps; `Stepper` follows such a trace.
@@ -80,7 +83,9 @@ def replay(
         raise UnknownName("mode of replay", mode, list(Mode))
     if then not in STRATEGIES:
         raise UnknownName("strategy", then, STRATEGIES)
-    with _runner(scenario, trace, transparent, max_steps) as runner:
+    possible = parsed(trace.faults if faults is None else faults)
+    trace = msgspec.structs.replace(trace, faults=tuple(map(str, possible)))
+    with _runner(scenario, trace, possible, transparent, max_steps) as runner:
         if mode == Mode.TOLERANT:
             mended = follow_repairing(runner, trace, renamed or {})
             run = mended.run
@@ -103,7 +108,7 @@ def shrink(scenario: Scenario, trace: Trace, *, transparent: Collection[str] = (
     """
     _require_explored(trace)
     chooser = Following(trace.steps, STRATEGIES["depth-first"](0))
-    with _runner(scenario, trace, transparent, max_steps) as runner:
+    with _runner(scenario, trace, parsed(trace.faults), transparent, max_steps) as runner:
         run = runner.run(chooser)
         if run.failure is None:
             reason = chooser.divergence() or "it ends well"
@@ -111,14 +116,16 @@ def shrink(scenario: Scenario, trace: Trace, *, transparent: Collection[str] = (
         return _trace(runner, trace, runner.record(shrink_order(runner, run.order, run.failure)))
 
 
-def _runner(scenario: Scenario, trace: Trace, transparent: Collection[str], max_steps: int) -> Runner:
-    """Make the runner that a trace was recorded with."""
+def _runner(
+    scenario: Scenario, trace: Trace, faults: Sequence[Fault], transparent: Collection[str], max_steps: int
+) -> Runner:
+    """Make the runner that a trace was recorded with, but for what may go wrong."""
     return Runner(
         scenario,
         transparent=transparent,
         max_steps=max_steps,
         memory=trace.memory,
-        faults=parsed(trace.faults),
+        faults=faults,
         instrument=trace.instrument,
         points=trace.points,
     )

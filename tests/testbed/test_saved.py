@@ -89,3 +89,32 @@ def test_after_a_mended_failure_the_exploration_goes_on() -> None:
         assert counter.value == 2, "an update was lost"
 
     assert explore(mended, first=[first]).verdict is Verdict.HOLDS
+
+
+def settled_or_given_up(rt: ControlledRuntime) -> None:
+    """Fail if the future is cancelled, or if its timeout comes first."""
+    future = rt.future()
+    settler = rt.spawn(lambda: future.done() or future.set_result("answer"), name="settler")
+    assert future.result(1.0) == "answer"
+    settler.join()
+
+
+@pytest.mark.parametrize(("faults", "timers"), [(["cancel"], "virtual"), ([], "explored")])
+def test_a_saved_failure_needs_what_went_wrong_in_it_to_be_asked_for(faults: list[str], timers: str) -> None:
+    """Nothing goes wrong unless it is asked for, also not because it did once before."""
+    first = explore(settled_or_given_up, faults=faults, timers=timers).trace
+    assert first is not None
+    assert explore(settled_or_given_up, first=[first]).verdict is Verdict.HOLDS
+    assert explore(settled_or_given_up, first=[first], faults=["cancel:other"]).verdict is Verdict.HOLDS
+    again = explore(settled_or_given_up, first=[first], faults=faults, timers=timers)
+    assert (again.verdict, again.strategy) == (Verdict.VIOLATED, "saved failures")
+
+
+def test_a_saved_failure_that_needs_no_fault_happens_again_under_any() -> None:
+    """What may go wrong beside it is no duty."""
+    first = found(crowded).trace
+    assert first is not None
+    again = explore(crowded, first=[first], faults=["spurious"], timers="explored")
+    assert again.strategy == "saved failures"
+    assert again.trace is not None
+    assert again.trace.faults == ("timers,2", "spurious")
