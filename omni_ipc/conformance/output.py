@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from omni_ipc.conformance.parts import parts
 from omni_ipc.conformance.result import Coverage, Kind, Place, Result, State
 from omni_ipc.conformance.values import parse
 from omni_ipc.values import Value
@@ -193,9 +194,7 @@ def assignments(body: str) -> Iterator[tuple[str, str]]:
 
     Each ``/\\ name = value`` begins a line; its value may go on over several.
     """
-    starts = list(_VARIABLE.finditer(body))
-    for start, after in zip(starts, [*starts[1:], None], strict=True):
-        yield start[1], body[start.end() : after.start() if after else len(body)]
+    return ((start[1], value) for start, value in parts(_VARIABLE, body))
 
 
 def _variables(body: str) -> Iterator[tuple[str, Value]]:
