@@ -38,7 +38,9 @@ def test_assignments_overrides_and_claims_are_read(tmp_path: Path) -> None:
 
 def test_model_values_are_written_as_such(tmp_path: Path) -> None:
     """A name without quotes stands for itself; one that no constant is called like is to be declared."""
-    (tmp_path / "x.cfg").write_text('CONSTANTS\n n1 = n1\n Nodes = {n1, n2}\n Ids = {"n3"}\n On = TRUE\nSPECIFICATION Spec\n')
+    (tmp_path / "x.cfg").write_text(
+        'SPECIFICATION Spec\nCONSTANTS\n n1 = n1\n Nodes = {n1, n2}\n Ids = {"n3"}\n On = TRUE\n'
+    )
     configuration = Configuration.load(tmp_path / "x.cfg")
     assert configuration.model_values == {"n1", "n2"}
     assert configuration.undeclared == ("n2",)
