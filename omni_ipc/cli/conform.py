@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,7 +51,7 @@ def conform(
             steps = [f"  {number}. {step}" for number, step in enumerate(model.trace.steps, start=1)]
             out.say("", f"{model.scenario} along {model.model}:", *steps, tell(model.failure))
         if model.saved:
-            out.say(f"as a test: pytest {model.saved}")
+            out.say(f"as a test: {shlex.join(['pytest', model.saved])}")
     edges, steps = (sum(getattr(model, what) for model in conformed.models) for what in ("taken", "steps"))
     agreed = sum(model.verdict is Verdict.BOUNDED for model in conformed.models)
     out.say(
