@@ -68,7 +68,7 @@ def test_a_trace_of_a_marked_test_is_left_to_it(folder: Path) -> None:
 
 
 def test_what_is_no_trace_or_lies_elsewhere_is_not_run(folder: Path) -> None:
-    """A damaged file is an error that names it; folders outside of the setting are left alone, but for what is named."""
+    """A damaged file is an error that names it; outside of the setting only what is named is run."""
     (folder / "elsewhere").mkdir()
     (folder / "bugs" / "twice.trace.json").rename(folder / "elsewhere" / "twice.trace.json")
     (folder / "bugs" / "broken.trace.json").write_text('{"format": ')
