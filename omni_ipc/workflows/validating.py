@@ -162,10 +162,10 @@ def validate_sessions(
 
 
 def fitting_specs(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Name the specs that speak of recordings; of what cannot be read, or is of another program, none does."""
-    manifest = load_manifest()
-    lenses = load_lenses(manifest)
+    """Name the specs that speak of recordings; of what cannot be read, or without a lens, none does."""
     try:
+        manifest = load_manifest()
+        lenses = load_lenses(manifest)
         sessions = load_recordings(paths)
         speaking = {n for n in lenses for session in sessions if look(session, *find_lens(n, manifest)).steps}
     except (Inconclusive, UsageError):  # validate says what is wrong with it
