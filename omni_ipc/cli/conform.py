@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,7 +66,7 @@ def conform(
 def _save(out: Output, trace: Trace, folder: Path) -> None:
     from omni_ipc.workflows.conforming import save_divergence
 
-    out.say(f"as a test: pytest {save_divergence(trace, folder)}")
+    out.say(f"as a test: {shlex.join(['pytest', str(save_divergence(trace, folder))])}")
 
 
 def _row(model: WalkedModel) -> tuple[RenderableType, ...]:

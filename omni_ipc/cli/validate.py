@@ -72,6 +72,8 @@ def _row(session: ValidatedSession) -> tuple[RenderableType, ...]:
         below.append(f"left out: {_counts(session.left_out)}")
     if session.leaving:
         below.append(f"leaving: {_counts(session.leaving)}")
+    if session.untold:
+        below.append(f"empty throughout, or no such field: {', '.join(session.untold)}")
     verdict = {"accepted": Verdict.HOLDS, "rejected": Verdict.VIOLATED}.get(session.answer, Verdict.INCONCLUSIVE)
     who = "\n".join(map(str, session.processes))
     return sign(verdict), who, described(f"{session.answer}: {session.reason}", *below)

@@ -139,8 +139,10 @@ class _Checks:
 
 def _complaints(model: Model, spec_actions: Sequence[str], result: Result) -> Iterator[str]:
     outcome, expect = _OUTCOMES[result.kind], model.expect
+    differing = _differing(spec_actions, result) if model.counts_actions else ""
     if outcome is not model.result:
-        yield f"it should end in {model.result}, but {_what_happened(result)}."
+        also = f"; {differing}" if differing and result.actions else ""
+        yield f"it should end in {model.result}, but {_what_happened(result)}{also}."
     if expect.name != result.name and expect.name is not None:
         yield f"{expect.name} should fail, but {result.name} did."
     if expect.depth is not None and expect.depth != result.depth:
@@ -152,8 +154,16 @@ def _complaints(model: Model, spec_actions: Sequence[str], result: Result) -> It
             yield f"never taken: {', '.join(dead)}. Its guard is too strict, or the bounds are too small."
         if taken := sorted({*model.leaves_out} - {*result.dead}):
             yield f"taken, though the manifest leaves them out here: {', '.join(taken)}."
-        if differing := set(spec_actions) ^ set(result.actions):
-            yield f"the manifest and Next differ in the actions {', '.join(sorted(differing))}."
+        if differing:
+            yield f"{differing}."
+
+
+def _differing(spec_actions: Sequence[str], result: Result) -> str:
+    """Say in which actions manifest and module differ; nothing if they do not."""
+    lacking = ", ".join(sorted({*spec_actions} - result.actions.keys()))
+    beyond = ", ".join(sorted(result.actions.keys() - {*spec_actions}))
+    parts = [f"the manifest names {lacking}, which Next does not have"] if lacking else []
+    return "; ".join([*parts, *([f"Next has {beyond}, which the manifest does not name"] if beyond else [])])
 
 
 def _what_happened(result: Result) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from omni_ipc.conformance.parts import parts
 from omni_ipc.conformance.values import literal, parse
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.values import Value, show
@@ -39,7 +40,7 @@ class Configuration(msgspec.Struct, frozen=True):
         """Read a cfg file.
 
         Raises:
-            UsageError: it cannot be read, or assigns something that is no value.
+            UsageError: it cannot be read, does not name the behaviours, or assigns something that is no value.
         """
         try:
             text = path.read_text()
@@ -51,6 +52,9 @@ class Configuration(msgspec.Struct, frozen=True):
             raise UsageError(f"Cannot read '{path}': {error.strerror}. Correct its path in the manifest.") from None
         except FormatError as error:
             raise UsageError(f"'{path}' assigns a constant badly. {error} Correct it there.") from None
+        named = {word for word, _ in sections}
+        if "SPECIFICATION" not in named and not {"INIT", "NEXT"} <= named:
+            raise UsageError(f"'{path}' has no SPECIFICATION. Name the module's behaviours there: SPECIFICATION Spec.")
         return cls(
             text=text,
             specification=next((body.strip() for word, body in sections if word == "SPECIFICATION"), None),
@@ -91,13 +95,10 @@ class Configuration(msgspec.Struct, frozen=True):
 
 def _sections(text: str) -> Iterator[tuple[str, str]]:
     """Keyword (in the singular) and body of each section."""
-    starts = list(_SECTION.finditer(text))
-    for start, after in zip(starts, [*starts[1:], None], strict=True):
-        keyword = "PROPERTY" if start[1] == "PROPERTIES" else start[1].removesuffix("S")
-        yield keyword, text[start.end() : after.start() if after else len(text)]
+    for start, body in parts(_SECTION, text):
+        yield "PROPERTY" if start[1] == "PROPERTIES" else start[1].removesuffix("S"), body
 
 
 def _assignments(body: str) -> Iterator[tuple[str, str, str]]:
-    starts = list(_ASSIGNMENT.finditer(body))
-    for start, after in zip(starts, [*starts[1:], None], strict=True):
-        yield start[1], start[2], body[start.end() : after.start() if after else len(body)].strip()
+    for start, value in parts(_ASSIGNMENT, body):
+        yield start[1], start[2], value.strip()

@@ -22,9 +22,19 @@ _ACTION = re.compile(r"([A-Z][a-z0-9]*)([A-Z]\w*?)(?:_Bug)?\Z")
 
 
 def find_counterexample(
-    model: Model, manifest: Manifest, *, toolchain: Toolchain, children: Children, reaches: Reaches | None = None
+    model: Model,
+    manifest: Manifest,
+    *,
+    toolchain: Toolchain,
+    children: Children,
+    reaches: Reaches | None = None,
+    otherwise: Result | None = None,
 ) -> Result:
     """Let TLC find a counterexample, with the parameters of each step.
+
+    Args:
+        otherwise: given where there is none by the actions of the manifest, because the module's Next has others: what
+            TLC found by these, without parameters.
 
     Raises:
         Inconclusive: TLC did not come to its end.
@@ -33,6 +43,8 @@ def find_counterexample(
     result = run_labelled(model, manifest, toolchain=toolchain, children=children, reaches=reaches)
     if result.kind in (Kind.TRUNCATED, Kind.EVALUATION):
         raise Inconclusive(f"{model.name}: {result.message}")
+    if not result.trace and otherwise is not None:
+        return otherwise
     if not result.trace:
         raise UsageError(f"{model.name} has no counterexample: {result.summary}. Choose a model that must fail.")
     return result

@@ -39,15 +39,23 @@ class Explainer:
         self._children = children
         self._read: dict[str, Mapping[str, Definition]] = {}
 
-    def explain(self, model: Model, reaches: Reaches | None = None) -> Violation:
+    def explain(self, model: Model, reaches: Reaches | None = None, found: Result | None = None) -> Violation:
         """Find the counterexample of a model again, with the parameters of its steps, and tell what is behind it.
+
+        Args:
+            found: the counterexample as it was found; told where the actions of the manifest do not lead there.
 
         Raises:
             Inconclusive: TLC did not come to its end.
             UsageError: the model holds, or is broken.
         """
         result = find_counterexample(
-            model, self._manifest, toolchain=self._toolchain, children=self._children, reaches=reaches
+            model,
+            self._manifest,
+            toolchain=self._toolchain,
+            children=self._children,
+            reaches=reaches,
+            otherwise=found,
         )
         return _Counterexample(result, model, self).violation()
 

@@ -113,14 +113,18 @@ def load_lenses(manifest: Manifest) -> dict[str, Lens]:
     Raises:
         UsageError: there is none, or it is damaged.
     """
-    path = trace_folder(manifest) / "lenses.json"
-    missing = "Recordings are looked at through it."
-    return read_document(path, dict[str, Lens], missing=missing, wrong="is no table of lenses")
+    missing = "Say there how recordings show the models: docs/how-to/own-spec.md, section 4, has an example."
+    return read_document(lenses_file(manifest), dict[str, Lens], missing=missing, wrong="is no table of lenses")
 
 
 def trace_folder(manifest: Manifest) -> Path:
     """The folder of what concerns recordings."""
     return manifest.folder / "trace"
+
+
+def lenses_file(manifest: Manifest) -> Path:
+    """The file of the lenses."""
+    return trace_folder(manifest) / "lenses.json"
 
 
 def trace_library(manifest: Manifest) -> tuple[Path, ...]:

@@ -88,6 +88,21 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
     return View(session, kept, spec.actions, beyond, {each: why for each, why in leaving.items() if each not in beyond})
 
 
+def unwatched(session: Session, lens: Lens) -> tuple[str, ...]:
+    """Name the objects that show a variable of the model, where none of those that do was watched in a session."""
+    showing: dict[str, set[str]] = defaultdict(set)
+    for name, fields in lens.observes.items():
+        for variable in fields.values():
+            showing[variable].add(name)
+    return tuple(sorted({name for names in showing.values() if not names & session.fields.keys() for name in names}))
+
+
+def untold(session: Session, lens: Lens) -> tuple[str, ...]:
+    """Name the fields that a lens observes of watched objects, and of which a session tells nothing."""
+    watched = {name: fields for name, fields in lens.observes.items() if name in session.fields}
+    return tuple(f"{name}.{field}" for name in watched for field in watched[name].keys() - session.fields[name])
+
+
 def _families(seen: Seen, lens: Lens) -> set[str]:
     return {*map(lens.family, seen.params.values())} if lens.families else {""}
 

@@ -26,7 +26,7 @@ import omni_ipc
 from omni_ipc.documents import read_document
 from omni_ipc.errors import UnknownName, UsageError
 
-_ENVIRONMENT = "OMNI_IPC_SPEC"
+ENVIRONMENT = "OMNI_IPC_SPEC"
 
 
 class Role(enum.StrEnum):
@@ -157,14 +157,14 @@ def find_folder() -> Path:
     Raises:
         UsageError: there is no manifest there.
     """
-    named = os.environ.get(_ENVIRONMENT)
+    named = os.environ.get(ENVIRONMENT)
     folders = [Path(named)] if named else installed_folders()
     for folder in folders:
         if (folder / "manifest.json").is_file():
             return folder.absolute()
     raise UsageError(
         f"There is no manifest.json in {' or '.join(map(repr, map(str, folders)))}. "
-        f"Let {_ENVIRONMENT} name a folder that has one, or install omni-ipc again."
+        f"Let {ENVIRONMENT} name a folder that has one, or install omni-ipc again."
     )
 
 

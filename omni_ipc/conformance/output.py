@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from omni_ipc.conformance.parts import parts
 from omni_ipc.conformance.result import Coverage, Kind, Place, Result, State
 from omni_ipc.conformance.values import parse
 from omni_ipc.values import Value
@@ -34,7 +35,7 @@ _VIOLATIONS = {
     2104: Kind.ASSUMPTION,
 }
 _CONFIGURATION = {*range(2222, 2246), *range(5001, 5010)}  # of TLC, and of its reader
-_UNEXPECTED = 2184  # the reason inside of a general error
+_GENERAL = 1000  # an error that TLC did not expect; its reason often is a message inside of it
 _ERRORS = (1, 2)  # severities: an error of the spec, of TLC itself
 
 _FRAME = re.compile(r"@!@!@(?:STARTMSG (?P<start>\d+):(?P<severity>\d+)|ENDMSG \d+) @!@!@")
@@ -53,8 +54,13 @@ _SYNTAX_ERRORS = (
         r"[\s\S]*?Could not parse module (?P<module>\w+)"
     ),
     re.compile(r"(?P<what>Cannot find source file for module \w+ imported in module (?P<module>\w+)\.)(?P<line>)"),
+    re.compile(
+        r"Fatal errors while parsing TLA\+ spec in file (?P<module>\w+)\s"
+        r"[\s\S]*?\*\*\* Abort messages: \d+\s+Unknown location\s+(?P<what>\S.*)(?P<line>)"
+    ),
     re.compile(r"(?P<what>Fatal errors while parsing) TLA\+ spec in file (?P<module>\w+)(?P<line>)"),
 )
+_EXCEPTION = re.compile(r"TLC threw an unexpected exception\.[\s\S]*?The exception was an? ")
 _POSITION = re.compile(r"Line (\d+), column \d+ to line \d+, column \d+ in (\w+)")
 
 
@@ -115,11 +121,8 @@ def messages(text: str) -> list[Message]:
 
 
 def _verdict(said: Sequence[Message]) -> tuple[Kind, str, Place | None]:
-    """The first error that TLC reports is the verdict; what follows it is consequence.
-
-    TLC wraps an error that it did not expect into a general one, so the inner, telling one ends first.
-    """
-    for code, severity, text in said:
+    """The first error that TLC reports is the verdict; what follows it is consequence."""
+    for at, (code, severity, text) in enumerate(said):
         if code in _VIOLATIONS:
             return _VIOLATIONS[code], text, None
         if code in _SYNTAX:
@@ -128,9 +131,16 @@ def _verdict(said: Sequence[Message]) -> tuple[Kind, str, Place | None]:
             return Kind.CONFIGURATION, " ".join(text.split()), None
         if code == _SUCCESS:
             return Kind.SUCCESS, text.splitlines()[0], None
-        if severity in _ERRORS or code == _UNEXPECTED:
-            return Kind.EVALUATION, " ".join(text.split()), _innermost_position(said)
+        if severity in _ERRORS:
+            words = _reason(said, at) if code == _GENERAL else text
+            return Kind.EVALUATION, " ".join(words.split()), _innermost_position(said)
     return Kind.EVALUATION, "TLC finished without a verdict.", None
+
+
+def _reason(said: Sequence[Message], at: int) -> str:
+    """Give the reason of a general error: the message inside of it, which has ended right before; else its own end."""
+    own = said[at].text
+    return said[at - 1].text if own.endswith(":") else _EXCEPTION.sub("", own)
 
 
 def _first_syntax_error(text: str) -> tuple[str, Place | None]:
@@ -193,9 +203,7 @@ def assignments(body: str) -> Iterator[tuple[str, str]]:
 
     Each ``/\\ name = value`` begins a line; its value may go on over several.
     """
-    starts = list(_VARIABLE.finditer(body))
-    for start, after in zip(starts, [*starts[1:], None], strict=True):
-        yield start[1], body[start.end() : after.start() if after else len(body)]
+    return ((start[1], value) for start, value in parts(_VARIABLE, body))
 
 
 def _variables(body: str) -> Iterator[tuple[str, Value]]:

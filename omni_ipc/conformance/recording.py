@@ -81,6 +81,7 @@ class Session(msgspec.Struct, frozen=True):
         doubles: names of objects of which there are several, so that their steps cannot be told apart.
         files: that it was read from.
         values: plain ones of objects, as they were first: (object, field) -> value.
+        fields: object that was watched -> its fields of which anything was told; one that was always empty is none.
     """
 
     processes: tuple[int, ...]
@@ -89,6 +90,7 @@ class Session(msgspec.Struct, frozen=True):
     doubles: tuple[str, ...]
     files: tuple[Path, ...] = ()
     values: dict[tuple[str, str], Field] = {}
+    fields: dict[str, frozenset[str]] = {}
 
     def __str__(self) -> str:
         return f"the session of {'process' if len(self.processes) == 1 else 'processes'} " + ", ".join(
@@ -198,7 +200,17 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
             doubles=tuple(sorted({name for name in names if names.count(name) > 1})),
             files=tuple(logs[place].path for place in whose),
             values={(o.name, c.field): c.value for o in watched for c in o.changes if c.value is not None},
+            fields=_told_fields(watched, steps),
         )
+
+
+def _told_fields(watched: Sequence[Watched], steps: Sequence[Step]) -> dict[str, frozenset[str]]:
+    told: dict[str, set[str]] = {each.name: set() for each in watched}
+    for each in watched:
+        told[each.name].update(change.field for change in each.changes)
+    for name, field in (named for step in steps for named in step.changes):
+        told[name].add(field)
+    return {name: frozenset(fields) for name, fields in told.items()}
 
 
 def _is_forked(

@@ -15,7 +15,7 @@ import msgspec
 from omni_ipc.conformance.cases import Case, Pool, make_cases
 from omni_ipc.conformance.children import Children, Ended
 from omni_ipc.conformance.java import run_java
-from omni_ipc.conformance.lens import Lens, trace_library
+from omni_ipc.conformance.lens import Lens, lenses_file, trace_library
 from omni_ipc.conformance.looking import View
 from omni_ipc.conformance.manifest import Manifest, Spec
 from omni_ipc.conformance.output import parse_output
@@ -133,8 +133,13 @@ def run_tlc(module: str, files: Mapping[str, str], bench: Bench) -> Ended:
     result = parse_output(run.ended.output)
     if result.kind in (Kind.SYNTAX, Kind.CONFIGURATION, Kind.ASSUMPTION):
         is_made = result.place is None or f"{result.place.module}.tla" in files  # here, and is nobody's to correct
-        where = f"{bench.lens.module}: " if is_made else located(result.place, library)
-        raise UsageError(f"{where}{result.message.rstrip('.')}. Correct the module.")
+        message = result.message.rstrip(".")
+        if is_made:
+            raise UsageError(
+                f"{lenses_file(bench.manifest)}: {bench.name}: {message}. Correct the lens, or give "
+                f"{bench.lens.module} what it names."
+            )
+        raise UsageError(f"{located(result.place, library)}{message}. Correct the module.")
     return run.ended
 
 

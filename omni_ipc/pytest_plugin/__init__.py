@@ -4,7 +4,8 @@
     def test_nothing_is_lost(): ...                          explored; what fails is saved, and run first next time
 
     pytest 'tests/test_pump.py::test_nothing_is_lost' --omni-replay .omni_ipc/failures/....trace.json
-    omni_ipc_traces = ["tests/bugs"]                         each *.trace.json in there is a test of its own
+    pytest traces/twice.trace.json                           a trace that is named is a test of its own
+    omni_ipc_traces = ["tests/bugs"]                         so is each in there
 
 interleave.py   a test under the explorer, or along one trace
 collection.py   traces as tests
@@ -56,10 +57,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect the traces in the folders of the setting."""
+    """Collect the traces that the command line names, and those in the folders of the setting."""
     if not file_path.name.endswith(".trace.json"):
         return None
-    if not any(file_path.is_relative_to(folder) for folder in parent.config.getini("omni_ipc_traces")):
+    folders = parent.config.getini("omni_ipc_traces")
+    if not (parent.session.isinitpath(file_path) or any(map(file_path.is_relative_to, folders))):
         return None
     from omni_ipc.pytest_plugin.collection import TraceFile
 

@@ -26,13 +26,14 @@ class TraceFile(pytest.File):
             trace = Trace.load(self.path)
         except UsageError as error:
             raise self.CollectError(str(error)) from None
-        yield TraceItem.from_parent(self, name="reference", trace=trace, defect=None)
+        name = trace.scenario.rpartition(":")[2] if ":" in trace.scenario else "reference"
+        yield TraceItem.from_parent(self, name=name, trace=trace, defect=None)
         if trace.defect is not None:
             yield TraceItem.from_parent(self, name=trace.defect, trace=trace, defect=trace.defect)
 
 
 class TraceItem(pytest.Item):
-    """A trace, to be replayed on the reference, or with its defect."""
+    """A trace, to be replayed with its defect, or without: on the reference, or on a function of one's own."""
 
     def __init__(self, *, trace: Trace, defect: str | None, **options: Any) -> None:
         super().__init__(**options)
@@ -57,7 +58,7 @@ class TraceItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, f"{self.path.name} on {self._defect or 'the reference'}"
+        return self.path, None, f"{self.path.name} on {self.name}"
 
 
 class Came(Exception):

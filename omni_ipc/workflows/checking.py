@@ -11,7 +11,7 @@ import msgspec
 from omni_ipc.conformance.check import CheckResult, Status, check
 from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.explaining import Explainer
-from omni_ipc.conformance.manifest import Model, Role, load
+from omni_ipc.conformance.manifest import Role, load
 from omni_ipc.conformance.progress import Reached
 from omni_ipc.conformance.result import Kind
 from omni_ipc.conformance.toolchain import Toolchain
@@ -96,17 +96,17 @@ def check_models(names: Sequence[str], *, jobs: int, explain: bool, progress: Pr
         explainer, records = Explainer(manifest, toolchain, children), []
         for result in results:
             to_tell = result.result.trace and (explain or result.status is Status.UNEXPECTED)
-            told = _told(result.model, explainer, progress) if to_tell else (None, "")
+            told = _told(result, explainer, progress) if to_tell else (None, "")
             records.append(_record(result, *told))
     return Checked(tuple(records), toolchain.identity())
 
 
-def _told(model: Model, explainer: Explainer, progress: Progress) -> tuple[Violation | None, str]:
+def _told(checked: CheckResult, explainer: Explainer, progress: Progress) -> tuple[Violation | None, str]:
     """Tell the counterexample, or why it cannot be told: that it is there is known already."""
-    telling = f"telling {model.name}"
+    telling = f"telling {checked.model.name}"
     progress.begins(telling)
     try:
-        return explainer.explain(model, functools.partial(progress.reaches, telling)), ""
+        return explainer.explain(checked.model, functools.partial(progress.reaches, telling), checked.result), ""
     except OmniError as error:
         return None, str(error)
 

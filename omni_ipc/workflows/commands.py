@@ -1,4 +1,7 @@
-"""Commands of ours, run beside something else: as processes of low priority, which end with whoever runs them."""
+"""Commands of ours, run beside something else: as processes of low priority, which end with whoever runs them.
+
+They look at the product by its own specs, wherever those of the user's lie.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 import msgspec
 
 from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.manifest import ENVIRONMENT as SPECS
 
 _POLITE = ("nice", "-n", "19")
 _GRACE_S = 10.0
@@ -56,11 +60,12 @@ class Commands:
             Inconclusive: the ``with`` was left.
         """
         result = self._folder / f".{command[0]}.json"
+        environment = {name: value for name, value in os.environ.items() if name != SPECS}
         try:
             ended = self._children.run(
                 [*_POLITE, sys.executable, "-m", "omni_ipc", *map(str, command), "--json", str(result)],
                 cwd=Path.cwd(),
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env={**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 timeout_s=self._limit_s,
             )
         except OSError as error:  # no memory, no descriptors, no nice

@@ -43,21 +43,28 @@ class Recorded(msgspec.Struct, frozen=True):
     nbytes: int
 
 
-def record(command: Sequence[str], folder: Path) -> Recorded:
+def record(command: Sequence[str], folder: Path, *, anew: bool = False) -> Recorded:
     """Run a command to its end, and record it.
 
     Args:
         folder: is made; may hold no recording yet.
+        anew: remove the recordings that it holds.
 
     Raises:
         UsageError: the command cannot be started, or the folder holds recordings already, or cannot be made.
     """
     if not command:
         raise UsageError("There is nothing to record. Give the command behind two dashes: omni-ipc record -- COMMAND.")
-    if any(folder.rglob(f"*{SUFFIX}")):
-        raise UsageError(f"'{folder}' holds recordings already, of something else. Choose another folder.")
+    before = [*folder.rglob(f"*{SUFFIX}")]
+    if before and not anew:
+        raise UsageError(
+            f"'{folder}' holds recordings of an earlier command, and they would be taken for this one's. "
+            "Remove them by --anew, or choose another folder: --to DIR."
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for file in before:
+            file.unlink()
         exit_code = _run(command, os.environ | _environment(folder))
     except OSError as error:
         raise UsageError(f"'{command[0]}' cannot be started: {error.strerror}. Correct the command.") from None

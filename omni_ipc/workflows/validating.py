@@ -11,7 +11,7 @@ import msgspec
 
 from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.lens import find_lens, load_lenses
-from omni_ipc.conformance.looking import View, look
+from omni_ipc.conformance.looking import View, look, untold, unwatched
 from omni_ipc.conformance.manifest import load as load_manifest
 from omni_ipc.conformance.recording import Session
 from omni_ipc.conformance.recording import load as load_recordings
@@ -40,6 +40,7 @@ class ValidatedSession(msgspec.Struct, frozen=True):
         left_out: a region beyond the model -> how many families of ids met it.
         leaving: where ids left what the model speaks of -> how many.
         reason: one sentence.
+        untold: what the lens observes, and nothing was told of: it was empty from beginning to end, or is no field.
     """
 
     session: str
@@ -53,6 +54,7 @@ class ValidatedSession(msgspec.Struct, frozen=True):
     reason: str
     probes: tuple[str, ...] = ()
     rejection: Rejection | None = None
+    untold: tuple[str, ...] = ()
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -160,10 +162,10 @@ def validate_sessions(
 
 
 def fitting_specs(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Name the specs that speak of recordings; of what cannot be read, or is of another program, none does."""
-    manifest = load_manifest()
-    lenses = load_lenses(manifest)
+    """Name the specs that speak of recordings; of what cannot be read, or without a lens, none does."""
     try:
+        manifest = load_manifest()
+        lenses = load_lenses(manifest)
         sessions = load_recordings(paths)
         speaking = {n for n in lenses for session in sessions if look(session, *find_lens(n, manifest)).steps}
     except (Inconclusive, UsageError):  # validate says what is wrong with it
@@ -177,7 +179,7 @@ def _judge(
     ours = [each for each in found if each.case.view is view]
     rejected = next((each for each in ours if each.answer is Answer.REJECTED), None)
     undecided = next((each for each in ours if each.answer is Answer.INCONCLUSIVE), None)
-    answer, reason, rejection = Answer.ACCEPTED, "an order of its steps is a behaviour of the model.", None
+    answer, reason, rejection = *_acceptance(view, bench), None
     if undecided is not None:
         answer, reason = Answer.INCONCLUSIVE, undecided.reason
     elif not ours:
@@ -201,7 +203,20 @@ def _judge(
         reason=reason,
         probes=tuple(sorted({probe for each in ours for probe in each.probes})),
         rejection=rejection,
+        untold=untold(view.session, bench.lens),
     )
+
+
+def _acceptance(view: View, bench: Bench) -> tuple[Answer, str]:
+    """Say what an order of the steps is worth: without the states that the lens observes, it was not asked for much."""
+    if silent := unwatched(view.session, bench.lens):
+        return Answer.INCONCLUSIVE, (
+            f"its steps are a behaviour of the model, but it tells of no object {' or '.join(silent)}, which the lens "
+            f'observes: no state was compared. End its constructor with rt.watch(self, lock, name="{silent[0]}"), and '
+            "record anew; or correct spec/trace/lenses.json."
+        )
+    compared = "" if bench.lens.observes else ", by names and parameters alone: the lens observes no state"
+    return Answer.ACCEPTED, f"an order of its steps is a behaviour of the model{compared}."
 
 
 def _confusion(view: View, bench: Bench) -> str:

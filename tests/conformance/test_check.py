@@ -29,6 +29,7 @@ BUG = msgspec.structs.replace(
     defect="d",
 )
 NIGHTLY = msgspec.structs.replace(DESIGN, nightly=True, expect=Expect())
+BOTH = {"PumpTake": Coverage(1, 1), "PumpPut": Coverage(1, 1)}
 HOLDS = Result(Kind.SUCCESS, "", distinct=60, search_depth=9, actions={"PumpTake": Coverage(1, 1)})
 FAILS = Result(Kind.INVARIANT, "", name="AInv", trace=(State(None, {}), State("PumpTake", {})))
 
@@ -61,7 +62,13 @@ def test_what_is_as_expected_says_what_was_found(model: Model, result: Result, r
         (DESIGN, replace(HOLDS, distinct=61), "there are 61 distinct states, and 60 in the manifest."),
         (DESIGN, replace(HOLDS, actions={"PumpTake": Coverage(0, 0)}), "never taken: PumpTake."),
         (replace(DESIGN, leaves_out=("PumpTake",)), HOLDS, "the manifest leaves them out here: PumpTake."),
-        (DESIGN, replace(HOLDS, actions={}), "the manifest and Next differ in the actions PumpTake."),
+        (DESIGN, replace(HOLDS, actions={}), "the manifest names PumpTake, which Next does not have."),
+        (DESIGN, replace(HOLDS, actions=BOTH), "Next has PumpPut, which the manifest does not name."),
+        (
+            DESIGN,
+            replace(FAILS, kind=Kind.DEADLOCK, name=None, actions={"PumpPut": Coverage(1, 1)}),
+            "at depth 2; the manifest names PumpTake, which Next does not have; Next has PumpPut, which",
+        ),
         (BUG, HOLDS, "it should end in safety failure, but nothing fails."),
         (BUG, replace(FAILS, name="OtherInv"), "AInv should fail, but OtherInv did."),
         (BUG, replace(FAILS, trace=(*FAILS.trace, State("PumpTake", {}))), "the depth is 3, and 2 in the manifest."),

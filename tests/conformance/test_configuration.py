@@ -38,7 +38,9 @@ def test_assignments_overrides_and_claims_are_read(tmp_path: Path) -> None:
 
 def test_model_values_are_written_as_such(tmp_path: Path) -> None:
     """A name without quotes stands for itself; one that no constant is called like is to be declared."""
-    (tmp_path / "x.cfg").write_text('CONSTANTS\n n1 = n1\n Nodes = {n1, n2}\n Ids = {"n3"}\n On = TRUE\n')
+    (tmp_path / "x.cfg").write_text(
+        'SPECIFICATION Spec\nCONSTANTS\n n1 = n1\n Nodes = {n1, n2}\n Ids = {"n3"}\n On = TRUE\n'
+    )
     configuration = Configuration.load(tmp_path / "x.cfg")
     assert configuration.model_values == {"n1", "n2"}
     assert configuration.undeclared == ("n2",)
@@ -53,3 +55,17 @@ def test_a_missing_file_and_a_bad_constant_are_told(tmp_path: Path) -> None:
     (tmp_path / "bad.cfg").write_text("CONSTANT Outputs = {a\nSPECIFICATION Spec\n")
     with pytest.raises(UsageError, match=r"bad.cfg' assigns a constant badly. .* found the end"):
         Configuration.load(tmp_path / "bad.cfg")
+
+
+@pytest.mark.parametrize("text", ["", "x\n", "\\* SPECIFICATION Spec\n", "CONSTANTS\n", "INIT Init\n"])
+def test_a_file_that_names_no_behaviours_is_told(tmp_path: Path, text: str) -> None:
+    """Empty, without a keyword, or half of what it takes: TLC would only say that it was given nothing."""
+    (tmp_path / "x.cfg").write_text(text)
+    with pytest.raises(UsageError, match=r"x\.cfg' has no SPECIFICATION\. .*: SPECIFICATION Spec\."):
+        Configuration.load(tmp_path / "x.cfg")
+
+
+def test_init_and_next_name_the_behaviours_too(tmp_path: Path) -> None:
+    """A section may be empty."""
+    (tmp_path / "x.cfg").write_text("CONSTANTS\nINIT Init\nNEXT Next\n")
+    assert Configuration.load(tmp_path / "x.cfg").constants == {}

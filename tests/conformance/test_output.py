@@ -38,6 +38,8 @@ def recorded(name: str) -> Result:
         ("Misspelt", Kind.SYNTAX, None),
         ("Unfinished", Kind.SYNTAX, None),
         ("Empty", Kind.SYNTAX, None),
+        ("Mixed", Kind.EVALUATION, None),
+        ("Renamed", Kind.SYNTAX, None),
         ("config", Kind.CONFIGURATION, None),
         ("unassigned", Kind.CONFIGURATION, None),
         ("unreadable", Kind.CONFIGURATION, None),
@@ -145,6 +147,18 @@ def test_a_stuck_state_ends_the_counterexample() -> None:
         ),
         ("Unfinished", 'Encountered "ESLE" at line 3, column 28 and token "1"', Place("Unfinished", 3)),
         ("Empty", "Fatal errors while parsing", Place("Empty", None)),
+        (
+            "Renamed",
+            "File name 'Renamed' does not match the name 'Called' of the top level module it contains",
+            Place("Renamed", None),
+        ),
+        (
+            "Mixed",
+            "Attempted to apply the operator overridden by the Java method public static tlc2.value.impl.IntValue "
+            "tlc2.module.Naturals.Minus(tlc2.value.impl.IntValue,tlc2.value.impl.IntValue), but it produced the "
+            "following error: Cannot cast tlc2.value.impl.SetEnumValue to tlc2.value.impl.IntValue",
+            Place("Mixed", 5),
+        ),
         ("evaluation", "Attempted to apply Head to the empty sequence.", Place("Sample", 19)),
         ("config", "The name Missing specified in the configuration file is not defined in the specification.", None),
         (
@@ -180,6 +194,17 @@ def test_messages_may_be_nested() -> None:
         (1000, "a c"),
         (0, "out side"),
     ]
+
+
+def test_an_exception_that_tlc_did_not_expect_is_told_by_itself() -> None:
+    """Nobody has the console that TLC speaks of."""
+    text = (
+        "@!@!@STARTMSG 1000:1 @!@!@\nTLC threw an unexpected exception.\nThis was probably caused by an error in the "
+        "spec or model.\nSee the User Output or TLC Console for clues to what happened.\nThe exception was a "
+        "java.lang.StackOverflowError\n@!@!@ENDMSG 1000 @!@!@\n"
+        "@!@!@STARTMSG 2186:0 @!@!@\nFinished\n@!@!@ENDMSG 2186 @!@!@\n"
+    )
+    assert parse_output(text).message == "java.lang.StackOverflowError"
 
 
 def test_the_last_coverage_report_counts() -> None:

@@ -50,6 +50,7 @@ def test_a_race_that_is_back_fails_and_one_that_is_mended_passes(folder: Path) -
     assert ended.counts == {"passed": 2, "failed": 1}, ended.text
     assert "bugs/unpack_outside_lock.trace.json::reference PASSED" in ended.text
     assert "bugs/unpack_outside_lock.trace.json::unpack_outside_lock PASSED" in ended.text
+    assert "bugs/twice.trace.json::twice FAILED" in ended.text
     assert "twice.trace.json: the race is back: exception: AssertionError: an update was lost" in ended.text
     (folder / "mine.py").write_text(MENDED)
     assert session(folder, "bugs").counts == {"passed": 3}
@@ -67,10 +68,12 @@ def test_a_trace_of_a_marked_test_is_left_to_it(folder: Path) -> None:
 
 
 def test_what_is_no_trace_or_lies_elsewhere_is_not_run(folder: Path) -> None:
-    """A damaged file is an error that names it; folders outside of the setting are left alone."""
+    """A damaged file is an error that names it; outside of the setting only what is named is run."""
     (folder / "elsewhere").mkdir()
     (folder / "bugs" / "twice.trace.json").rename(folder / "elsewhere" / "twice.trace.json")
     (folder / "bugs" / "broken.trace.json").write_text('{"format": ')
     ended = session(folder, "--continue-on-collection-errors")
     assert ended.counts == {"passed": 2, "error": 1}, ended.text
     assert "broken.trace.json' is not whole JSON" in ended.text
+    named = session(folder, "elsewhere/twice.trace.json")
+    assert named.counts == {"failed": 1}, named.text

@@ -20,8 +20,14 @@ def copied(recordings: Path, folder: Path) -> Path:
     return Path(shutil.copytree(recordings, folder / "recordings"))
 
 
-def test_a_sample_is_held_against_the_specs_that_speak_of_it(recorded: Recorded, tmp_path: Path) -> None:
-    """Of one worker, AsyncOutput among them, though its consumer left before it asked; nothing of it is kept."""
+def test_a_sample_is_held_against_the_specs_that_speak_of_it(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one worker, AsyncOutput among them, though its consumer left before it asked; nothing of it is kept.
+
+    They are the product's, wherever the specs of the user's lie.
+    """
+    monkeypatch.setenv("OMNI_IPC_SPEC", str(tmp_path))
     with Evidence(tmp_path / "soak", defect=None, workers=1) as evidence:
         evidence.sample(copied(recorded("", LEFT), tmp_path), 1)
         evidence.finish(PATIENCE_S)

@@ -128,8 +128,13 @@ def test_to_walk_nothing_is_no_success(folder: Path, names: list[str]) -> None:
             "Fits(step) = =",
             r"spec/trace/TraceRingBuffer\.tla:\d+: Was expecting",
         ),
-        ("lenses.json", "SizeOfRing", "SizeOfRin", r"TraceRingBuffer: .* identifier SizeOfRin\. Correct the module"),
-        ("lenses.json", "TraceRingBuffer", "TraceRing", "TraceRing: Cannot find source file for module TraceRing"),
+        ("lenses.json", "SizeOfRing", "SizeOfRin", r"trace/lenses\.json: RingBuffer: .* SizeOfRin\. Correct the lens"),
+        (
+            "lenses.json",
+            "TraceRingBuffer",
+            "TraceRing",
+            r"lenses\.json: RingBuffer: Cannot find source file for module TraceRing",
+        ),
     ],
 )
 def test_what_is_wrong_with_the_look_at_recordings_is_told(

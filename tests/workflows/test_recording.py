@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -12,11 +13,14 @@ import pytest
 from omni_ipc.cli import interrupts
 from omni_ipc.cli.record import record as record_command
 from omni_ipc.conformance.recording import load
-from omni_ipc.errors import UsageError
+from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.workflows.recording import children_recorded, record
+from omni_ipc.workflows.validating import fitting_specs, validate_recordings
 from tests.support.commands import Command
+from tests.support.documents import DOCS
 from tests.support.lanes import ROOT
 
+RECORDING = Path(ROOT) / "spec" / "trace" / "ok" / "split_map"
 ENGINE = """
 import sys; sys.path.insert(0, {root!r})
 from omni_ipc.serving.engine import Engine, PipelineSpec
@@ -60,8 +64,32 @@ def test_what_cannot_be_recorded_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'no-such-command' cannot be started"):
         record(["no-such-command"], tmp_path)
     (tmp_path / "1-1.recording.jsonl").write_text("")
-    with pytest.raises(UsageError, match="holds recordings already"):
+    with pytest.raises(UsageError, match=r"recordings of an earlier command.* --anew, or choose another .*--to DIR"):
         record([sys.executable, "-c", ""], tmp_path)
+
+
+def test_recordings_of_before_make_room_if_that_is_asked_for(tmp_path: Path) -> None:
+    """Those alone: what else lies in the folder stays."""
+    (tmp_path / "1-1.recording.jsonl").write_text("")
+    (tmp_path / "notes.txt").write_text("")
+    assert record(["true"], tmp_path, anew=True).files == ()
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_command_that_opened_no_region_is_told_as_that(tmp_path: Path) -> None:
+    """It may well have been a Python with omni_ipc."""
+    with pytest.raises(Inconclusive, match=r"none opened a region \(rt\.region\) of a NativeRuntime, or none was"):
+        record_command(["true"], to=tmp_path / "log")
+
+
+def test_without_a_lens_no_spec_speaks_of_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken down all the same; who validates it is told to write one."""
+    shutil.copytree(DOCS / "examples" / "own_spec" / "spec", tmp_path / "spec")
+    shutil.rmtree(tmp_path / "spec" / "trace")
+    monkeypatch.setenv("OMNI_IPC_SPEC", str(tmp_path / "spec"))
+    assert fitting_specs([RECORDING]) == ()
+    with pytest.raises(UsageError, match=r"lenses\.json': No such file.*/own-spec\.md, section 4"):
+        validate_recordings([RECORDING], spec="RingBuffer")
 
 
 def test_who_is_asked_to_end_asks_the_command(tmp_path: Path) -> None:

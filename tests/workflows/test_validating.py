@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from omni_ipc.conformance.cases import Pool, make_cases
@@ -18,7 +20,7 @@ from omni_ipc.conformance.manifest import load as load_manifest
 from omni_ipc.conformance.recording import load
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.conformance.trace_module import module_files
-from omni_ipc.conformance.validate import Answer, Bench, validate
+from omni_ipc.conformance.validate import Answer, Bench, Found, validate
 from omni_ipc.errors import Inconclusive, UnknownName
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.recording import record
@@ -167,6 +169,40 @@ def test_a_recording_without_a_step_is_told(tmp_path: Path) -> None:
     (tmp_path / recording.name).write_text(recording.read_text().partition("\n")[0] + "\n")
     with pytest.raises(Inconclusive, match="Not one step was recorded: each process ended before it took one"):
         validate_recordings([tmp_path], spec="FutureOrphan")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lens", "answer", "reason", "untold"),
+    [
+        ("", "", {}, Answer.ACCEPTED, r"model\.", ("OutputTable._waiting", "OutputTable._splits")),
+        ('"OutputTable"', '"LeakyTable"', {}, Answer.INCONCLUSIVE, r"no object OutputTable, which .*watch", ()),
+        ("", "", {"observes": {}}, Answer.ACCEPTED, "alone: the lens observes no state", ()),
+    ],
+)
+def test_steps_are_accepted_only_with_what_the_lens_observes(
+    old: str,
+    new: str,
+    lens: dict[str, object],
+    answer: Answer,
+    reason: str,
+    untold: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An object that was not watched, as it is called otherwise, shows no state; nor does a lens that observes none."""
+
+    def accept(views: list[View], bench: Bench) -> list[Found]:
+        return [Found(case, Answer.ACCEPTED) for view in views for case in make_cases(view, bench.lens, Pool())]
+
+    of_spec, usual = find_lens("SplitMap", load_manifest())
+    changed = msgspec.structs.replace(usual, **lens)
+    monkeypatch.setattr("omni_ipc.workflows.validating.find_lens", lambda *_: (of_spec, changed))
+    monkeypatch.setattr("omni_ipc.workflows.validating.validate", accept)
+    for file in (TRACE / "ok" / "split_map").iterdir():
+        (tmp_path / file.name).write_text(file.read_text().replace(old, new) if old else file.read_text())
+    (session,) = validate_recordings([tmp_path], spec="SplitMap").sessions
+    assert (session.answer, sorted(session.untold)) == (answer, sorted(untold))
+    assert re.search(reason, session.reason)
 
 
 def test_recordings_that_never_reach_the_interesting_states_are_under_covered() -> None:

@@ -18,7 +18,7 @@ for cfg in success safety initial action_property deadlock lasso evaluation conf
     record $cfg Sample $cfg ""
 done
 record stuttering Sample stuttering -deadlock
-for module in Assuming Broken Garbled Including Importing Misspelt Unfinished Empty; do
+for module in Assuming Broken Garbled Including Importing Misspelt Unfinished Empty Mixed Renamed; do
     record $module $module plain ""
 done
 head -c 2500 safety.out > truncated.out

@@ -1,0 +1,4 @@
+---- MODULE Called ----
+VARIABLE x
+Spec == x = 0 /\ [][x' = x]_x
+====
