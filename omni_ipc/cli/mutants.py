@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json
-from omni_ipc.report.output import Output, table
+from omni_ipc.report.output import Output, ShowProgress, table, told_line_by_line
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import sign
 
@@ -40,7 +41,9 @@ def mutants(
         return out.write("mutants", 0, chosen)
     kinds = mutating.kinds(by)
     with working("making mutants") as show_progress:
-        found = mutating.mutate(resume, only=only, by=kinds, jobs=jobs, progress=show_progress, record=record)
+        found = mutating.mutate(
+            resume, only=only, by=kinds, jobs=jobs, progress=_line_by_line(show_progress), record=record
+        )
     columns = ("fault", "mutants", *(f"killed by {kind}" for kind in found.rows[0].killed), "no fault", "survived")
     rows = [(row.fault, row.mutants, *row.killed.values(), row.equivalent, row.survived) for row in found.rows]
     out.say(table(columns, [tuple(map(str, row)) for row in rows]))
@@ -58,3 +61,14 @@ def mutants(
         f"(goal: {mutating.GOAL:.0%})",
     )
     return out.write("mutants", found.verdict.exit_code, found)
+
+
+def _line_by_line(show: ShowProgress) -> Callable[[str, int, int], None]:
+    """Show what is done, and, where nobody sees that, say it: it takes minutes, and all of them hours."""
+    tell = told_line_by_line()
+
+    def progress(what: str, done: int, total: int) -> None:
+        show(what, done, total)
+        tell(f"{done} of {total}: {what}")
+
+    return progress
