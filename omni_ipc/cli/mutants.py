@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json
@@ -54,12 +55,8 @@ def mutants(
         out.say(f"by tests alone: {name}")
     for attack in found.unusable:
         out.say(f"left out, because it does not pass on the product as it is: {attack}")
-    out.say(
-        "",
-        sign(found.verdict),
-        f"{found.share:.1%} of the mutants that are faults were killed by models and explorations alone "
-        f"(goal: {mutating.GOAL:.0%})",
-    )
+    killed = f"{found.share:.1%} of the mutants that are faults were killed by models and explorations alone"
+    out.say("", Text.assemble(sign(found.verdict), f" {killed} (goal: {mutating.GOAL:.0%})"))
     return out.write("mutants", found.verdict.exit_code, found)
 
 

@@ -147,7 +147,8 @@ def test_where_there_is_no_terminal_a_line_tells_what_begins_and_another_what_ca
 ) -> None:
     """It takes minutes, and all of them hours; gone on with, it tells only of what is still to do."""
     called()
-    told = re.sub(r"[\d.]+ s\n", "… s\n", capsys.readouterr().err)
+    said = capsys.readouterr()
+    told = re.sub(r"[\d.]+ s\n", "… s\n", said.err)
     assert told.splitlines() == [
         "0 of 1: what each attack does on the product as it is; then 2 mutants",
         "1 of 1: sees on the product as it is: noticed nothing, … s",
@@ -156,7 +157,8 @@ def test_where_there_is_no_terminal_a_line_tells_what_begins_and_another_what_ca
         f"2 of 2: {LOST}: noticed by none of 1 that were tried",
     ]
     called()
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr() == (said.out, "")
+    assert "\n✗ 50.0% of the mutants that are faults were killed by models" in said.out
 
 
 def test_an_interrupted_campaign_says_what_is_kept_and_that_the_same_command_goes_on(
