@@ -92,6 +92,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 )
 
 
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Let no session pass for a replay whose tests the trace is not of."""
+    from omni_ipc.pytest_plugin.summary import unreplayed
+
+    if exitstatus == pytest.ExitCode.OK and unreplayed(session.config):
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what the verdicts of marked tests rest on, and how to replay what failed."""
     from omni_ipc.pytest_plugin.summary import summarize

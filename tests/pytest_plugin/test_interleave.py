@@ -122,6 +122,20 @@ def test_a_trace_of_another_test_is_skipped(folder: Path) -> None:
     (trace,) = (folder / ".omni_ipc" / "failures").iterdir()
     ended = session(folder, "--omni-replay", str(trace))
     assert ended.counts == {"failed": 1, "skipped": 6}, ended.text
+    assert "nothing was replayed" not in ended.text
+
+
+def test_a_trace_of_no_chosen_test_is_no_success(folder: Path) -> None:
+    """Whoever named the wrong test, or took the mark away, is told what to call; who only lists tests is not."""
+    session(folder, "-k", "lost")
+    (trace,) = (folder / ".omni_ipc" / "failures").iterdir()
+    chosen = ("-k", "sampled", "--omni-replay", str(trace))
+    ended = session(folder, *chosen)
+    assert (ended.code, ended.counts) == (4, {"skipped": 1}), ended.text
+    assert f"Run: pytest test_races.py::test_lost --omni-replay {trace}" in ended.text
+    assert session(folder, *chosen, "--collect-only").code == 0
+    trace.write_text(trace.read_text().replace("test_races.py::test_lost", "mine.py:lost"))
+    assert f"is of mine.py:lost, which is no test. Run: omni-ipc replay {trace}" in session(folder, *chosen).text
 
 
 @pytest.mark.parametrize(
