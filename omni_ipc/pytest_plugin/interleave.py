@@ -23,6 +23,8 @@ from omni_ipc.report.text import render
 from omni_ipc.testbed import Mode, explore, replay, saved
 from omni_ipc.testbed.explain import explain
 
+__tracebackhide__ = True  # it stands between the explorer and the test
+
 _OPTIONS = frozenset(
     {"strategy", "runs", "seconds", "seed", "instrument", "faults", "timers", "memory", "max_steps", "require"}
 )
