@@ -14,6 +14,7 @@ summary.py      what the terminal says at the end
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import unittest
 from pathlib import Path
@@ -27,6 +28,10 @@ _MARKER = (
 )
 
 _STDERR = pytest.StashKey[int]()
+
+WIDTH = pytest.StashKey[int]()
+"""Columns of the terminal; it is asked for while nothing is captured."""
+_WIDTH_OF_LOGS = 110
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and keep the standard error that is not captured, for tests that block for ever."""
     config.addinivalue_line("markers", _MARKER)
     config.stash[_STDERR] = os.dup(2)
+    config.stash[WIDTH] = shutil.get_terminal_size((_WIDTH_OF_LOGS, 0)).columns
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -107,6 +107,15 @@ def test_a_race_is_found_and_all_else_passes(folder: Path) -> None:
     assert "assert counter.value == 2" in again.text
 
 
+@pytest.mark.parametrize("columns", [80, 150])
+def test_a_failure_is_as_wide_as_the_terminal(columns: int, folder: Path) -> None:
+    """A wider one has room for a column a task; where that is too wide, no line of the report breaks."""
+    ended = session(folder, "-k", "lost", columns=columns)
+    story = ended.text[ended.text.index("•") : ended.text.index("= schedules that failed")].splitlines()[:-1]
+    assert max(map(len, story)) == columns
+    assert any("why another task" in line and "main" in line for line in story) == (columns == 150)
+
+
 def test_what_failed_before_is_run_first(folder: Path) -> None:
     """The saved schedule fails at once; mended, the test is explored again, and passes."""
     assert session(folder, "-k", "lost").code == 1
