@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ TRACE = find_folder() / "trace"
 
 def omni_ipc(*words: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, in the folder where the test is."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"}
     command = [sys.executable, "-m", "omni_ipc", *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
@@ -28,9 +29,11 @@ def test_validate_tells_people_why_and_machines_all_of_it(tmp_path: Path) -> Non
     report = tmp_path / "report.json"
     bad = omni_ipc("validate", str(TRACE / "bad" / "missing_announcement"), "--spec", "SplitMap", "--json", str(report))
     assert bad.returncode == 1
-    assert "step 1: PumpUnpack(output=1) of pump" in bad.stdout
-    assert r"it takes output \in inbox, which is false" in bad.stdout
-    assert 'It would pass with WorkerAnnounce("1") before PumpUnpack(output=1)' in bad.stdout
+    told = re.sub(r"\s+", " ", bad.stdout)
+    assert "step 1: PumpUnpack(output=1) of pump" in told
+    assert r"it takes output \in inbox, which is false" in told
+    assert 'It would pass with WorkerAnnounce("1") before PumpUnpack(output=1)' in told
+    assert max(map(len, bad.stdout.splitlines())) <= 80
     (session,) = json.loads(report.read_text())["result"]["sessions"]
     assert (session["answer"], session["rejection"]["index"]) == ("rejected", 1)
     good = omni_ipc("validate", str(TRACE / "ok" / "split_map"), "--spec", "SplitMap")

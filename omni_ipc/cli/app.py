@@ -82,7 +82,7 @@ _add(
 _add(show, "omni-ipc show traces/split_map.late_split_map.trace.json --html split_map.html")
 _add(record, "omni-ipc record --to recorded -- omni-ipc demo")
 _add(validate, "omni-ipc validate recorded --spec SplitMap")
-_add(mutants, "omni-ipc mutants 'serving/outputs.py:*' --jobs 2")
+_add(mutants, "omni-ipc mutants 'serving/outputs.py:*' --by conform")
 _add(demo, "omni-ipc demo --keep traces")
 _add(doctor, "omni-ipc doctor --json doctor.json")
 app.add_typer(spec_app, name="spec", help="Keep what is generated from the specs true; see what of them matters.")

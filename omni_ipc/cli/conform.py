@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
+from rich.text import Text
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Defect, Json, described
@@ -52,12 +53,10 @@ def conform(
             out.say("", f"{model.scenario} along {model.model}:", *steps, tell(model.failure))
     edges, steps = (sum(getattr(model, what) for model in conformed.models) for what in ("taken", "steps"))
     agreed = sum(model.verdict is Verdict.BOUNDED for model in conformed.models)
-    out.say(
-        "",
-        f"{agreed} of {counted(len(conformed.models), 'model')} agree with the code: "
-        f"{edges:,} distinct steps of models, in {steps:,} steps of code",
-        *([f"not walked, for want of a graph: {', '.join(conformed.not_walked)}"] if conformed.not_walked else []),
-    )
+    walked = f"{edges:,} distinct steps of models, in {steps:,} steps of code"
+    out.say("", Text(f"{agreed} of {counted(len(conformed.models), 'model')} agree with the code: {walked}"))
+    if conformed.not_walked:
+        out.say(Text(f"not walked, for want of a graph: {', '.join(conformed.not_walked)}"))
     traces = [model.trace for model in conformed.models if model.trace]
     files = [functools.partial(_save, out, trace, save) for trace in traces] if save is not None else []
     return out.write("conform", conformed.verdict.exit_code, conformed, *files)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json
-from omni_ipc.report.output import Output, table
+from omni_ipc.report.output import Output, ShowProgress, table, told_line_by_line
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import sign
 
@@ -40,7 +42,9 @@ def mutants(
         return out.write("mutants", 0, chosen)
     kinds = mutating.kinds(by)
     with working("making mutants") as show_progress:
-        found = mutating.mutate(resume, only=only, by=kinds, jobs=jobs, progress=show_progress, record=record)
+        found = mutating.mutate(
+            resume, only=only, by=kinds, jobs=jobs, progress=_line_by_line(show_progress), record=record
+        )
     columns = ("fault", "mutants", *(f"killed by {kind}" for kind in found.rows[0].killed), "no fault", "survived")
     rows = [(row.fault, row.mutants, *row.killed.values(), row.equivalent, row.survived) for row in found.rows]
     out.say(table(columns, [tuple(map(str, row)) for row in rows]))
@@ -51,10 +55,17 @@ def mutants(
         out.say(f"by tests alone: {name}")
     for attack in found.unusable:
         out.say(f"left out, because it does not pass on the product as it is: {attack}")
-    out.say(
-        "",
-        sign(found.verdict),
-        f"{found.share:.1%} of the mutants that are faults were killed by models and explorations alone "
-        f"(goal: {mutating.GOAL:.0%})",
-    )
+    killed = f"{found.share:.1%} of the mutants that are faults were killed by models and explorations alone"
+    out.say("", Text.assemble(sign(found.verdict), f" {killed} (goal: {mutating.GOAL:.0%})"))
     return out.write("mutants", found.verdict.exit_code, found)
+
+
+def _line_by_line(show: ShowProgress) -> Callable[[str, int, int], None]:
+    """Show what is done, and, where nobody sees that, say it: it takes minutes, and all of them hours."""
+    tell = told_line_by_line()
+
+    def progress(what: str, done: int, total: int) -> None:
+        show(what, done, total)
+        tell(f"{done} of {total}: {what}")
+
+    return progress

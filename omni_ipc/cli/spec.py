@@ -9,7 +9,7 @@ import typer
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json
 from omni_ipc.report.endings import ExitCode
-from omni_ipc.report.output import Output, table
+from omni_ipc.report.output import Output, behind, table
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import verdict_lines
 
@@ -66,5 +66,6 @@ def mutants(
             lines.append(("(TLC gave up)", str(len(each.failed)), "\n".join(map(str, each.failed[:_SHOWN]))))
         out.say("", table((each.model, "mutants", "such as"), lines))
         if each.unnoticed:
-            out.say(f"{counted(len(each.unnoticed), 'mutant')} that no invariant notices:", *map(str, each.unnoticed))
+            out.say(f"{counted(len(each.unnoticed), 'mutant')} that no invariant notices:")
+            out.say(behind(("•", str(mutant)) for mutant in each.unnoticed))
     return out.write("spec mutants", ExitCode.AS_CLAIMED, swept)

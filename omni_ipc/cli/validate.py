@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
 
 from omni_ipc.cli.ending import working
 from omni_ipc.cli.options import Json, described
 from omni_ipc.records import Verdict
-from omni_ipc.report.output import Output, table
+from omni_ipc.report.output import Output, behind, table
 from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import sign
 
 if TYPE_CHECKING:
     from omni_ipc.conformance.rejection import Rejection
     from omni_ipc.workflows.validating import Coverage, ValidatedSession
+
+_INDENT = 2
 
 
 def validate(
@@ -59,7 +63,7 @@ def validate(
     out.say(
         "",
         f"{accepted} of {counted(len(spoken), 'session')} accepted{more}",
-        *(_coverage(validated.coverage) if accepted else ()),
+        *(map(Text, _coverage(validated.coverage)) if accepted else ()),
     )
     return out.write("validate", validated.verdict.exit_code, validated)
 
@@ -85,17 +89,24 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _lines(rejection: Rejection) -> Iterator[RenderableType]:
     """Say how far it came, why it came no farther, and what would let it."""
-    yield f"step {rejection.index}: {rejection.step}"
+    yield Text(f"step {rejection.index}: {rejection.step}")
     for refused in rejection.refused:
-        yield f"  {refused.step}: {refused.why}"
+        yield _indented(f"{refused.step}: {refused.why}")
         if refused.where:
-            values = ", ".join(f"{name} = {value}" for name, value in refused.values.items())
-            yield f"    {refused.where}: {values}"
-    yield f"  the model could take: {', '.join(rejection.enabled) or 'nothing'}"
-    yield f"  its state: {', '.join(f'{name} = {value}' for name, value in rejection.state.items())}"
+            yield behind([(f"{refused.where}:", _values(refused.values))], indent=2 * _INDENT)
+    taken, state = ", ".join(rejection.enabled) or "nothing", _values(rejection.state)
+    yield behind([("the model could take:", taken), ("its state:", state)], indent=_INDENT)
     rows = [(str(f.process), f.task, f"{f.taken} of {f.of}", f.next or "") for f in rejection.followed]
     yield table(("process", "task", "taken", "next"), rows)
-    yield f"  {rejection.repair or 'No single repair would make it pass.'}"
+    yield _indented(rejection.repair or "No single repair would make it pass.")
+
+
+def _values(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _indented(sentence: str) -> RenderableType:
+    return Padding(Text(sentence), (0, 0, 0, _INDENT), expand=False)
 
 
 def _coverage(coverage: Coverage) -> Iterator[str]:

@@ -15,6 +15,7 @@ summary.py      what the terminal says at the end
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import unittest
 from pathlib import Path
@@ -28,6 +29,10 @@ _MARKER = (
 )
 
 _STDERR = pytest.StashKey[int]()
+
+WIDTH = pytest.StashKey[int]()
+"""Columns of the terminal; it is asked for while nothing is captured."""
+_WIDTH_OF_LOGS = 110
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and keep the standard error that is not captured, for tests that block for ever."""
     config.addinivalue_line("markers", _MARKER)
     config.stash[_STDERR] = os.dup(2)
+    config.stash[WIDTH] = shutil.get_terminal_size((_WIDTH_OF_LOGS, 0)).columns
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -92,6 +98,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     f"{item.nodeid} is a method of a unittest.TestCase, which is run once, and not explored. Make it a "
                     "function, or a method of a plain class; or take the mark interleave away."
                 )
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Let no session pass for a replay whose tests the trace is not of."""
+    from omni_ipc.pytest_plugin.summary import unreplayed
+
+    if exitstatus == pytest.ExitCode.OK and unreplayed(session.config):
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from omni_ipc.errors import OmniError, UnknownName, UsageError
 from omni_ipc.explanations import Explanation
+from omni_ipc.pytest_plugin import WIDTH
 from omni_ipc.pytest_plugin.summary import NOTE, REPLAY, VERDICT
 from omni_ipc.records import Report, Trace, Verdict
 from omni_ipc.report.plain import Neutral
@@ -23,10 +24,12 @@ from omni_ipc.report.text import render
 from omni_ipc.testbed import Mode, explore, replay, saved
 from omni_ipc.testbed.explain import explain
 
+__tracebackhide__ = True  # it stands between the explorer and the test
+
 _OPTIONS = frozenset(
     {"strategy", "runs", "seconds", "seed", "instrument", "faults", "timers", "memory", "max_steps", "require"}
 )
-_WIDTH = 110  # columns of a failure's table
+_NARROWEST = 60  # columns: some environments claim to have none
 
 
 def run(item: pytest.Function, marker: pytest.Mark) -> None:
@@ -81,7 +84,7 @@ def _violated(item: pytest.Function, report: Report, folder: Path) -> str:
         return report.reason
     explanation = explain(report.trace)
     reason = report.reason.replace(str(report.failure), str(explanation.trace.failure))  # in the words of the code
-    told = f"{reason}\n\n{_told(explanation)}"
+    told = f"{reason}\n\n{_told(explanation, item.config)}"
     try:
         path = saved.save(report.trace, folder)
     except UsageError as error:
@@ -103,7 +106,7 @@ def _replay(item: pytest.Function, scenario: Callable[[], object], file: Path) -
     if result.failure is None:
         return ""
     explanation = explain(result.trace)
-    return f"{explanation.trace.failure}\n\n{_told(explanation)}"
+    return f"{explanation.trace.failure}\n\n{_told(explanation, item.config)}"
 
 
 def _options(marker: pytest.Mark) -> dict[str, Any]:
@@ -164,9 +167,10 @@ def _parameters(item: pytest.Function) -> Mapping[str, object]:
     return {name: params[name] for name in names}
 
 
-def _told(explanation: Explanation) -> str:
+def _told(explanation: Explanation, config: pytest.Config) -> str:
     """Tell a failure for a log: no colour, and nothing that commands a terminal."""
     text = io.StringIO()
-    console = Console(file=text, width=_WIDTH, no_color=True, highlight=False)
-    console.print(Neutral(render(explanation, width=_WIDTH)))
+    width = max(config.stash[WIDTH], _NARROWEST)
+    console = Console(file=text, width=width, no_color=True, highlight=False)
+    console.print(Neutral(render(explanation, width=width)))
     return text.getvalue().rstrip()

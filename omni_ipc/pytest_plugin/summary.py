@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from omni_ipc.errors import UsageError
+from omni_ipc.records import Trace
 
 VERDICT = "omni_ipc.verdict"
 REPLAY = "omni_ipc.replay"
@@ -27,10 +32,34 @@ def summarize(reporter: pytest.TerminalReporter) -> None:
         reporter.section("schedules: bounded, not exhausted")
         for name, verdict in bounded:
             reporter.line(f"{name}: {verdict.partition(': ')[2]}")
+    if sentence := unreplayed(reporter.config):
+        reporter.section("schedules: nothing was replayed")
+        reporter.line(sentence)
     if commands:
         reporter.section("schedules that failed: replay them, look at them")
         for command in commands:
             reporter.line(command)
+
+
+def unreplayed(config: pytest.Config) -> str | None:
+    """Say why no test was run along the trace that was given; None if none was given, or one was."""
+    file = config.getoption("--omni-replay")
+    reporter = config.pluginmanager.get_plugin("terminalreporter")  # a worker of xdist has none
+    if file is None or reporter is None or config.getoption("collectonly"):
+        return None
+    verdicts = [
+        verdict for reports in reporter.stats.values() for report in reports for verdict in _all(report, VERDICT)
+    ]
+    if any(verdict.startswith("replayed") for verdict in verdicts):
+        return None
+    try:
+        scenario = Trace.load(Path(file)).scenario
+    except UsageError as error:
+        return str(error)
+    if "::" not in scenario:
+        return f"'{file}' is of {scenario}, which is no test. Run: {shlex.join(['omni-ipc', 'replay', file])}"
+    command = shlex.join(["pytest", scenario, "--omni-replay", file])
+    return f"'{file}' is of {scenario}, and no test of that name that is marked 'interleave' was chosen. Run: {command}"
 
 
 def _all(report: Any, name: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +144,14 @@ def table(titles: Sequence[str], lines: Sequence[Sequence[RenderableType]], *, w
         grid.add_column(Text(title), overflow="fold", no_wrap=title in whole)
     for cells in lines:
         grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+    return grid
+
+
+def behind(labels: Iterable[tuple[str, str]], *, indent: int = 0) -> Table:
+    """Lay out texts behind their labels; one that is longer than the line goes on below itself."""
+    grid = Table.grid(padding=(0, 1))
+    for label, text in labels:
+        grid.add_row(Text(" " * indent + label, no_wrap=True), Text(text))
     return grid
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Sequence
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.records import Failure, FailureKind, Wait
+from omni_ipc.testbed.asserted import failed_assertion
 from omni_ipc.testbed.brief import say_error
 from omni_ipc.testbed.operations import always
 from omni_ipc.testbed.tasks import Task
-from omni_ipc.testbed.where import from_here, is_ours, is_stdlib, locate, locate_error
+from omni_ipc.testbed.where import from_here, is_between, is_stdlib, locate, locate_error
 
 if TYPE_CHECKING:
     from omni_ipc.testbed.kernel import Kernel
@@ -22,26 +23,31 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 def describe_error(task: Task, error: BaseException) -> Failure:
     """Describe an exception that ended a task."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame.filename)]
-    shown = [frame for frame in frames if not is_stdlib(frame.filename)] or frames
+    shown = _shown(error.__traceback__)
+    lines = [line.rstrip() for line in traceback.format_list(_from_here(summary) for summary, _ in shown)]
+    claim = ""
+    if shown and (asserted := failed_assertion(error, shown[-1][1], shown[-1][0].lineno or 0)):
+        claim = f": {asserted.claim}"
+        lines += [f"    {value}" for value in asserted.values()]
     return Failure(
         kind=FailureKind.EXCEPTION,
-        message=say_error(error) + _claim(error, shown),
+        message=say_error(error) + claim,
         task=task.name,
         where=locate_error(error.__traceback__),
-        details=tuple(line.rstrip() for line in traceback.format_list(map(_from_here, shown))),
+        details=tuple(lines),
     )
+
+
+def _shown(trace: TracebackType | None) -> list[tuple[traceback.FrameSummary, FrameType]]:
+    """Give the frames of a traceback that are of the code under test, or of what it called, if there are none."""
+    both = zip(traceback.extract_tb(trace), (frame for frame, _ in traceback.walk_tb(trace)), strict=False)
+    frames = [(summary, frame) for summary, frame in both if not is_between(frame)]
+    return [(summary, frame) for summary, frame in frames if not is_stdlib(summary.filename)] or frames
 
 
 def _from_here(frame: traceback.FrameSummary) -> traceback.FrameSummary:
     frame.filename = from_here(frame.filename)
     return frame
-
-
-def _claim(error: BaseException, frames: Sequence[traceback.FrameSummary]) -> str:
-    """Give the statement of an assertion that failed without words of its own."""
-    statement = frames[-1].line if frames and isinstance(error, AssertionError) and not error.args else None
-    return f": {statement}" if statement and statement.startswith("assert ") else ""
 
 
 def find_cycle(task: Task) -> Failure | None:

@@ -28,17 +28,21 @@ def is_stdlib(file: str) -> bool:
     return file.startswith("<frozen") or (file.startswith(_STDLIB) and not file.startswith(_INSTALLED))
 
 
-def product_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of the code under test, or of what runs it if there is none.
+def is_between(frame: FrameType) -> bool:
+    """Tell whether a frame is the testbed's own, or of a module that only stands between it and the code under test.
 
-    A module that only stands between the two says so as it does to pytest: ``__tracebackhide__ = True``.
+    Such a module says so as it does to pytest: ``__tracebackhide__ = True``.
     """
+    return is_ours(frame.f_code.co_filename) or "__tracebackhide__" in frame.f_globals
+
+
+def product_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame of the code under test, or of what runs it if there is none."""
     innermost = None
     while frame is not None:
-        file = frame.f_code.co_filename
-        if not (is_ours(file) or "__tracebackhide__" in frame.f_globals):
+        if not is_between(frame):
             innermost = innermost or frame
-            if not is_stdlib(file):
+            if not is_stdlib(frame.f_code.co_filename):
                 return frame
         frame = frame.f_back
     return innermost
@@ -59,9 +63,9 @@ def locate_error(trace: TracebackType | None) -> str | None:
     """Name the line of the code under test at which an exception was raised, or which called what raised it."""
     place = None
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if place is None or not (is_ours(file) or is_stdlib(file)):
-            place = None if is_ours(file) else _text(trace.tb_frame, trace.tb_lineno)
+        is_hidden = is_between(trace.tb_frame)
+        if place is None or not (is_hidden or is_stdlib(trace.tb_frame.f_code.co_filename)):
+            place = None if is_hidden else _text(trace.tb_frame, trace.tb_lineno)
         trace = trace.tb_next
     return place
 

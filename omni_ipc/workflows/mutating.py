@@ -82,6 +82,7 @@ def mutate(
         UsageError: the folder holds a campaign against another state of the checkout; or no mutant has such a name; or
             ``jobs`` is not positive; or some alone are to be recorded.
         EnvironmentMissing: coverage is not installed.
+        KeyboardInterrupt: somebody ended it; says what is kept.
     """
     if jobs < 1:
         raise UsageError(f"jobs must be positive, and is {jobs}. Leave it out for two attacks at a time.")
@@ -92,7 +93,12 @@ def mutate(
     notes = Notes(folder, digest(checkout))
     chosen = catalogue(checkout, only)
     able = [attack for attack in attacks(checkout) if attack.kind in by]
-    fates = Campaign(notes, checkout, jobs=jobs).run(chosen, able, progress)
+    try:
+        fates = Campaign(notes, checkout, jobs=jobs).run(chosen, able, progress)
+    except KeyboardInterrupt:
+        if notes.is_kept:
+            raise KeyboardInterrupt(f"'{folder}' holds the campaign: the same command goes on with it.") from None
+        raise
     if record:
         matrix.record(checkout, chosen, fates, judged)
     unusable = tuple(name for name, reach in notes.reach.items() if reach.how is not How.NOTHING)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from omni_ipc.cli.mutants import mutants as command_of
 from omni_ipc.errors import UsageError
+from omni_ipc.report.endings import ending_of
+from omni_ipc.workflows import mutating
 from omni_ipc.workflows.mutants.attacks import Kind
 from omni_ipc.workflows.mutants.catalogue import catalogue
 from omni_ipc.workflows.mutants.notes import Notes
@@ -112,7 +117,7 @@ def test_an_interrupted_campaign_keeps_what_it_knew_and_takes_no_killed_attack_f
     hangs = attack("hangs", "thing.lost or Event().wait()")
 
     def interrupt(done: str, *_: int) -> None:
-        if done == SENT:
+        if done.startswith(SENT):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -127,6 +132,54 @@ def test_an_interrupted_campaign_keeps_what_it_knew_and_takes_no_killed_attack_f
     assert ("sees", "noticed nothing") in ends(again[LOST])
 
 
+@pytest.fixture
+def called(small: Small, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """The command on this checkout, with one attack."""
+    (small.root / "tests" / "mutants").mkdir()
+    (small.root / "tests" / "mutants" / "judged.json").write_text("{}")
+    monkeypatch.setattr(mutating, "find_checkout", lambda: small.root)
+    monkeypatch.setattr(mutating, "attacks", lambda _: [SEES_SENT])
+    return lambda: command_of(None, small.state, 1, None, False, False, None)
+
+
+def test_where_there_is_no_terminal_a_line_tells_what_begins_and_another_what_came_of_it(
+    called: Callable[[], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It takes minutes, and all of them hours; gone on with, it tells only of what is still to do."""
+    called()
+    said = capsys.readouterr()
+    told = re.sub(r"[\d.]+ s\n", "… s\n", said.err)
+    assert told.splitlines() == [
+        "0 of 1: what each attack does on the product as it is; then 2 mutants",
+        "1 of 1: sees on the product as it is: noticed nothing, … s",
+        "0 of 2: attacks on each mutant, until one notices it",
+        f"1 of 2: {SENT}: noticed by sees, which failed, … s",
+        f"2 of 2: {LOST}: noticed by none of 1 that were tried",
+    ]
+    called()
+    assert capsys.readouterr() == (said.out, "")
+    assert "\n✗ 50.0% of the mutants that are faults were killed by models" in said.out
+
+
+def test_an_interrupted_campaign_says_what_is_kept_and_that_the_same_command_goes_on(
+    called: Callable[[], int], small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is, it says that nothing is left."""
+
+    def run(name: str) -> str:
+        def interrupt(what: str, *_: object) -> None:
+            if what.startswith(name):
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr("omni_ipc.cli.mutants._line_by_line", lambda _: interrupt)
+        with pytest.raises(KeyboardInterrupt) as interrupted:
+            called()
+        return ending_of(interrupted.value).sentence
+
+    assert run("what each").endswith("nothing is left behind.")
+    assert run("sees").endswith(f"concluded. '{small.state}' holds the campaign: the same command goes on with it.")
+
+
 def test_ctrl_c_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
     """In the middle of an attack on the product itself; what was known is kept."""
     words = ("mutants", "transport/stock.py:*", "--resume", "state", "--by", "conform")
@@ -134,7 +187,7 @@ def test_ctrl_c_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
         command.interrupt_when(lambda: command.started("omni_ipc conform"))
         ended = command.end()
     assert (ended.code, ended.survivors, ended.litter) == (3, [], [])
-    assert ended.err.startswith("omni-ipc: Interrupted")
+    assert "\nomni-ipc: Interrupted" in ended.err
     if (tmp_path / "state").exists():
         assert [path.name for path in (tmp_path / "state").iterdir()] == ["mutants.json"]
         with pytest.raises(UsageError, match="another state"):  # so that it is whole

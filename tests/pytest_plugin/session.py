@@ -23,13 +23,13 @@ class Ended(NamedTuple):
     text: str
 
 
-def session(folder: Path, *words: str, plugins: tuple[str, ...] = ()) -> Ended:
-    """Run pytest on a folder, and wait for its end."""
+def session(folder: Path, *words: str, plugins: tuple[str, ...] = (), columns: int = 120) -> Ended:
+    """Run pytest on a folder, in a terminal so wide, and wait for its end."""
     names = ("omni_ipc.pytest_plugin", *plugins)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *(word for name in names for word in ("-p", name)), *words],
         cwd=folder,
-        env=_environment(),
+        env=_environment() | {"COLUMNS": str(columns)},
         capture_output=True,
         text=True,
         timeout=100,

@@ -42,7 +42,7 @@ class Counter:
 def test_lost():
     counter = Counter()
     run(counter.add, counter.add)
-    assert counter.value == 2, "an update was lost"
+    assert counter.value == 2
 
 
 @pytest.mark.interleave(strategy="dpor", require="holds")
@@ -94,7 +94,9 @@ def test_a_race_is_found_and_all_else_passes(folder: Path) -> None:
     """Classes, parameters and coroutines work; the failure is told with its steps and the command that replays it."""
     ended = session(folder)
     assert (ended.code, ended.counts) == (1, {"passed": 6, "failed": 1}), ended.text
-    assert "an update was lost" in ended.text
+    assert "AssertionError: assert counter.value == 2 (task main" in ended.text
+    assert "\n      counter.value = 1\n" in ended.text
+    assert "interleave.py" not in ended.text  # of the plugin, which is nobody's own code
     assert re.search(r"test_sampled: 3 runs of ", ended.text)
     assert re.search(r"^omni-ipc show \.omni_ipc/\S+\.trace\.json --html \S+\.html$", ended.text, re.MULTILINE)
     command = next(line for line in ended.text.splitlines() if line.startswith("pytest "))
@@ -102,7 +104,16 @@ def test_a_race_is_found_and_all_else_passes(folder: Path) -> None:
     assert words[:2] == ["test_races.py::test_lost", "--omni-replay"]
     again = session(folder, *words)
     assert (again.code, again.counts) == (1, {"failed": 1}), again.text
-    assert "an update was lost" in again.text
+    assert "assert counter.value == 2" in again.text
+
+
+@pytest.mark.parametrize("columns", [80, 150])
+def test_a_failure_is_as_wide_as_the_terminal(columns: int, folder: Path) -> None:
+    """A wider one has room for a column a task; where that is too wide, no line of the report breaks."""
+    ended = session(folder, "-k", "lost", columns=columns)
+    story = ended.text[ended.text.index("•") : ended.text.index("= schedules that failed")].splitlines()[:-1]
+    assert max(map(len, story)) == columns
+    assert any("why another task" in line and "main" in line for line in story) == (columns == 150)
 
 
 def test_what_failed_before_is_run_first(folder: Path) -> None:
@@ -122,6 +133,20 @@ def test_a_trace_of_another_test_is_skipped(folder: Path) -> None:
     (trace,) = (folder / ".omni_ipc" / "failures").iterdir()
     ended = session(folder, "--omni-replay", str(trace))
     assert ended.counts == {"failed": 1, "skipped": 6}, ended.text
+    assert "nothing was replayed" not in ended.text
+
+
+def test_a_trace_of_no_chosen_test_is_no_success(folder: Path) -> None:
+    """Whoever named the wrong test, or took the mark away, is told what to call; who only lists tests is not."""
+    session(folder, "-k", "lost")
+    (trace,) = (folder / ".omni_ipc" / "failures").iterdir()
+    chosen = ("-k", "sampled", "--omni-replay", str(trace))
+    ended = session(folder, *chosen)
+    assert (ended.code, ended.counts) == (4, {"skipped": 1}), ended.text
+    assert f"Run: pytest test_races.py::test_lost --omni-replay {trace}" in ended.text
+    assert session(folder, *chosen, "--collect-only").code == 0
+    trace.write_text(trace.read_text().replace("test_races.py::test_lost", "mine.py:lost"))
+    assert f"is of mine.py:lost, which is no test. Run: omni-ipc replay {trace}" in session(folder, *chosen).text
 
 
 @pytest.mark.parametrize(
@@ -240,6 +265,6 @@ def test_a_failure_that_cannot_be_saved_is_told_all_the_same(tmp_path: Path) -> 
     (tmp_path / ".omni_ipc").write_text("a file where the folder would be")
     ended = session(tmp_path, "test_it.py::test_lost", "-p", "no:cacheprovider")
     assert (ended.code, ended.counts) == (1, {"failed": 1})
-    assert "an update was lost" in ended.text
+    assert "assert counter.value == 2" in ended.text
     assert "The failure was not saved. Cannot write '" in ended.text
     assert "--omni-replay" not in ended.text

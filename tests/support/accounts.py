@@ -32,6 +32,7 @@ def sample(at_s: float, *, ended: int = 0, resident: int = 50 << 20, slots: int 
         descriptors=dict.fromkeys(processes, 20),
         slots=slots,
         shared=8 << 20,
+        taken=len(processes) * (resident - (8 << 20)) + (8 << 20),
     )
 
 

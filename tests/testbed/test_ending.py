@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import signal
 import weakref
 from collections.abc import Callable
@@ -263,3 +264,52 @@ def test_an_assertion_without_words_is_told_by_its_statement() -> None:
 
     messages = [failure.message for scenario in (silent, told) if (failure := explore(scenario).failure)]
     assert messages == ['AssertionError: assert len("ab") > 2', "AssertionError: too short"]
+
+
+class Totals:
+    """Sums, in attributes of three kinds."""
+
+    __slots__ = ("kept",)
+
+    def __init__(self) -> None:
+        self.kept = [1, 2]
+
+    @property
+    def asked(self) -> int:
+        """What only a call could tell."""
+        raise SystemExit("a call of the code under test")
+
+
+def test_the_values_of_a_failed_assertion_are_told_and_no_code_is_called_for_them() -> None:
+    """Of variables and kept attributes, also where several lines claim; not of functions, nor of what has no text."""
+
+    def scenario() -> None:
+        totals, limit, other = Totals(), 2, object()
+        assert (
+            totals.asked is other  # where it was not come to
+            if len(totals.kept) < limit
+            else limit == "ü"
+        )
+
+    failure = explore(scenario).failure
+    assert failure is not None
+    claimed = "assert totals.asked is other if len(totals.kept) < limit else limit == 'ü'"
+    assert failure.message == f"AssertionError: {claimed}"
+    assert failure.details[-2:] == ("    totals.kept = [1, 2]", "    limit = 2")
+
+
+def test_a_failure_is_the_same_though_a_value_of_its_assertion_is_another() -> None:
+    """Values that each run makes anew are shown, and no ground to call a schedule one that does not repeat."""
+
+    def scenario() -> None:
+        number = next(RUNS)
+        assert not number
+
+    report = explore(scenario)
+    assert (report.verdict, report.failure and report.failure.message) == (
+        Verdict.VIOLATED,
+        "AssertionError: assert not number",
+    )
+
+
+RUNS = itertools.count(1)

@@ -159,7 +159,9 @@ def _balance(shards: Mapping[str, Account], whole: Account) -> Iterator[tuple[st
     left = [account.samples[-1] for account in shards.values() if account.samples]
     for what, said, of in _HELD:
         first, last = sum(of(looks[0]) for looks in up), sum(of(looks[-1]) for looks in up)
-        yield what, *map(said, (first, max(map(of, whole.samples)), last, sum(map(of, left))))
+        most = max(whole.taken_bytes if what == _TAKEN else 0, *map(of, whole.samples))  # not of all looks are kept
+        if most or what != _TAKEN:  # an account of before does not know it
+            yield what, *map(said, (first, most, last, sum(map(of, left))))
 
 
 def _up(account: Account) -> list[Sample]:
@@ -167,10 +169,11 @@ def _up(account: Account) -> list[Sample]:
     return [at for at in account.samples if at.ended and len(at.resident) > account.workers]
 
 
+_TAKEN = "memory of the processes, shared memory counted once"
 _HELD = (
     ("processes", str, lambda at: len(at.resident)),
-    ("memory of the processes", size, lambda at: sum(at.resident.values())),
-    ("shared memory", size, lambda at: at.shared),
+    (_TAKEN, size, lambda at: at.taken),
+    ("of it shared memory", size, lambda at: at.shared),
     ("slots in use", str, lambda at: at.slots),
     ("open descriptors", str, lambda at: sum(at.descriptors.values())),
     ("open requests", str, lambda at: at.open),

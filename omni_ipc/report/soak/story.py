@@ -21,15 +21,14 @@ def sentences(account: Account) -> Iterator[str]:
     yield from account.reasons
     yield _requests(account)
     if account.due_errors:
-        errors = counted(account.outcomes.get("error", 0), "error")
-        yield f"Of {errors} {account.due_errors:,} were to come: asked for, or of a pipeline that slept."
+        yield _errors(account)
     yield f"{size(account.checked_bytes)} of outputs were checked by checksum."
     if account.taken_bytes and account.memory_bytes:
         taken, there = size(account.taken_bytes), size(account.memory_bytes)
         of = (
             f"of {there}" if account.machine.device == "cpu" else f"the device's libraries included; of {there} without"
         )
-        yield f"The processes took {taken} of memory at most, {of}."
+        yield f"The processes took {taken} of memory at most, shared memory counted once, {of}."
     if account.faults:
         yield _faults(account.faults)
     yield from map(validation, account.validations)
@@ -87,6 +86,19 @@ def _requests(account: Account) -> str:
     if ended == account.requests:
         return f"{counted(ended, 'request')} went in, and as many outcomes came out, one each{told}."
     return f"{counted(account.requests, 'request')} went in, but {counted(ended, 'outcome')} came out{told}."
+
+
+def _errors(account: Account) -> str:
+    """Say which errors were to come; any other that no fault explains is a finding, or has ended the soak."""
+    errors, due = account.outcomes.get("error", 0), account.due_errors
+    told = f"Of {counted(errors, 'error')} {due:,} were to come: asked for, or of a pipeline that slept"
+    if errors == due:
+        return f"{told}."
+    origins = ["faults that were put in"] if account.faults else []
+    origins += ["what ended the soak"] if account.interrupted else []
+    ways = [f"came of {' or of '.join(origins)}"] if origins else []
+    ways += ["are among the findings"] if account.findings else []
+    return f"{told}; the other {errors - due:,} {' or '.join(ways) or 'were not'}."
 
 
 def _faults(faults: Sequence[Survived]) -> str:

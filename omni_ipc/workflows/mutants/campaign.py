@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from time import monotonic
 
@@ -21,7 +21,7 @@ from omni_ipc.workflows.mutants.tree import Tree
 ATTACK_S = 20.0  # for one attack on one mutant
 
 Progress = Callable[[str, int, int], object]
-"""Takes what was done last, how much is done, and how much there is."""
+"""Takes what was done last and what came of it, or what begins; how much is done, and how much there is."""
 
 
 class Campaign:
@@ -52,24 +52,28 @@ class Campaign:
                 try:
                     new = [attack for attack in attacks if attack.name not in self._notes.reach]
                     looks = [pool.submit(self._look, attack, trees, children) for attack in new]
-                    _watch(looks, [attack.name for attack in new], progress)
+                    _watch(
+                        looks, f"what each attack does on the product as it is; then {len(mutants)} mutants", progress
+                    )
                     left = [mutant for mutant in mutants if self._next(mutant, attacks)]
                     fights = [pool.submit(self._attack, mutant, attacks, trees, children) for mutant in left]
-                    _watch(fights, [mutant.name for mutant in left], progress)
+                    _watch(fights, "attacks on each mutant, until one notices it", progress)
                 finally:
                     self._is_over.set()
         return [self._notes.fate(mutant) for mutant in mutants]
 
-    def _look(self, attack: Attack, trees: _Trees, children: Children) -> None:
+    def _look(self, attack: Attack, trees: _Trees, children: Children) -> str:
         reach = measure(attack, trees.mine, children)
         self._require_time()
         self._notes.add_reach(reach)
+        return f"{attack.name} on the product as it is: {reach.how}, {reach.seconds:.1f} s"
 
-    def _attack(self, mutant: Mutant, attacks: Sequence[Attack], trees: _Trees, children: Children) -> None:
+    def _attack(self, mutant: Mutant, attacks: Sequence[Attack], trees: _Trees, children: Children) -> str:
         while attack := self._next(mutant, attacks):
             tried = self._try(attack, mutant, trees.mine, children)
             self._require_time()
             self._notes.add_tried(mutant, tried)
+        return f"{mutant.name}: {self._notes.fate(mutant).in_words}"
 
     def _next(self, mutant: Mutant, attacks: Sequence[Attack]) -> Attack | None:
         if self._notes.fate(mutant).killer:
@@ -123,12 +127,13 @@ class _Trees:
         return tree
 
 
-def _watch(running: Sequence[Future[None]], names: Sequence[str], progress: Progress) -> None:
+def _watch(running: Sequence[Future[str]], begins: str, progress: Progress) -> None:
     """Wait for all of them; what one of them raises, or Ctrl-C, ends those that have not begun."""
     try:
-        for done, (future, name) in enumerate(zip(running, names, strict=True), start=1):
-            future.result()
-            progress(name, done, len(running))
+        if running:
+            progress(begins, 0, len(running))
+        for done, future in enumerate(as_completed(running), start=1):
+            progress(future.result(), done, len(running))
     finally:
         for future in running:
             future.cancel()

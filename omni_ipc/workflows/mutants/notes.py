@@ -46,6 +46,13 @@ class Fate(msgspec.Struct, frozen=True):
         """The attack that noticed it; None if it has survived so far."""
         return self.tried[-1] if self.tried and self.tried[-1].kills else None
 
+    @property
+    def in_words(self) -> str:
+        """What became of it: "noticed by conform Lane, which failed, 2.1 s"."""
+        if killer := self.killer:
+            return f"noticed by {killer.attack}, which {killer.how}, {killer.seconds:.1f} s"
+        return f"noticed by none of {len(self.tried)} that were tried"
+
 
 class _Known(msgspec.Struct):
     """The file."""
@@ -74,6 +81,11 @@ class Notes:
                 f"'{self._path}' is about another state of the checkout: it was edited since. "
                 "Give another folder, or delete this one to begin anew."
             )
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is anything to go on with."""
+        return bool(self._known.reach)
 
     @property
     def reach(self) -> Mapping[str, Reach]:

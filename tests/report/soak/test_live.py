@@ -99,7 +99,7 @@ def test_elsewhere_a_line_comes_now_and_then(capsys: pytest.CaptureFixture[str])
             found = (before,) * (second >= 444) + (LOST,) * (second >= 333)
             watch(account(seconds=float(second), findings=found))
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "0 s of 1 min: 100 requests, 1.67/s, 3 open, 100 MiB, 1 fault, 0 findings"
+    assert lines[0] == "0 s of 1 min: 100 requests, 1.67/s, 3 open, 92 MiB, 1 fault, 0 findings"
     assert lines.count("outcome, after 40 s: Request r17 has no outcome.") == 1
     assert lines.count("outcome, after 7 s: A step is not allowed.") == 1
     assert 15 <= len(lines) <= 25

@@ -55,10 +55,14 @@ def test_a_page_tells_what_the_account_says() -> None:
 def test_what_was_held_is_compared_while_all_were_up() -> None:
     """Neither a process that is half-way up nor one that is gone says whether something grew."""
     starting = msgspec.structs.replace(sample(0.0), resident={"engine": 17 << 20}, descriptors={"engine": 5})
-    gone = msgspec.structs.replace(sample(9.0, ended=9), resident={}, descriptors={}, shared=0, open=0)
+    gone = msgspec.structs.replace(sample(9.0, ended=9), resident={}, descriptors={}, shared=0, taken=0, open=0)
     looks = (starting, sample(1.0), sample(2.0, ended=1), sample(3.0, ended=2, resident=60 << 20), gone)
     text = page(account(samples=looks))
-    assert "<td>memory of the processes</td><td>100 MiB</td><td>120 MiB</td><td>120 MiB</td><td>0 B</td>" in text
+    memory = "<td>memory of the processes, shared memory counted once</td>"
+    assert f"{memory}<td>92 MiB</td><td>112 MiB</td><td>112 MiB</td><td>0 B</td>" in text
+    text = page(account(samples=looks, taken_bytes=130 << 20, memory_bytes=1 << 30))
+    assert f"{memory}<td>92 MiB</td><td>130 MiB</td>" in text  # as the sentence says, of a look that was not kept
+    assert "took 130 MiB of memory at most" in text
     assert "<td>open descriptors</td><td>40</td><td>40</td><td>40</td><td>0</td>" in text
     assert "Back to the start" not in page(account(samples=(starting, gone)))
 

@@ -46,18 +46,25 @@ def test_the_worst_is_told_first() -> None:
 def test_errors_that_were_to_come_are_told_from_the_others() -> None:
     """Who reads of errors in a soak that ended well asks first what they were."""
     told = story(account(outcomes={"result": 90, "error": 10}, due_errors=8))
-    assert told[1] == "Of 10 errors 8 were to come: asked for, or of a pipeline that slept."
+    due_told = "Of 10 errors 8 were to come: asked for, or of a pipeline that slept"
+    assert told[1] == f"{due_told}; the other 2 came of faults that were put in."
     assert len(told) == len(story(PLAIN)) + 1
+    due = {"outcomes": {"error": 10}, "due_errors": 8}
+    told = story(account(**due, faults=(), interrupted="the device is lost", findings=(LOST,)))
+    assert any(each.endswith("; the other 2 came of what ended the soak or are among the findings.") for each in told)
+    assert "Of 8 errors 8 were to come: asked for, or of a pipeline that slept." in story(
+        account(outcomes={"error": 8}, due_errors=8)
+    )
 
 
 def test_memory_is_told_where_it_is_known_what_there_was_to_be() -> None:
     """What was taken beside what might be; accounts of before say nothing of it."""
     told = story(account(memory_bytes=2 << 30, taken_bytes=300 << 20))
-    assert told[2] == "The processes took 300 MiB of memory at most, of 2 GiB."
+    assert told[2] == "The processes took 300 MiB of memory at most, shared memory counted once, of 2 GiB."
     assert len(told) == len(story(PLAIN)) + 1
     there = msgspec.structs.replace(PLAIN.machine, device="cuda")
     told = story(account(memory_bytes=2 << 30, taken_bytes=3 << 30, machine=there))
-    assert told[2] == "The processes took 3 GiB of memory at most, the device's libraries included; of 2 GiB without."
+    assert told[2].endswith("shared memory counted once, the device's libraries included; of 2 GiB without.")
 
 
 def test_a_request_without_an_outcome_is_seen() -> None:
