@@ -28,7 +28,7 @@ def test_validate_tells_people_why_and_machines_all_of_it(tmp_path: Path) -> Non
     report = tmp_path / "report.json"
     bad = omni_ipc("validate", str(TRACE / "bad" / "missing_announcement"), "--spec", "SplitMap", "--json", str(report))
     assert bad.returncode == 1
-    assert "step 1: PumpUnpack(output=1) of pump" in bad.stdout
+    assert "/bad/missing_announcement:\nstep 1: PumpUnpack(output=1) of pump" in bad.stdout
     assert r"it takes output \in inbox, which is false" in bad.stdout
     assert 'It would pass with WorkerAnnounce("1") before PumpUnpack(output=1)' in bad.stdout
     (session,) = json.loads(report.read_text())["result"]["sessions"]
@@ -36,6 +36,7 @@ def test_validate_tells_people_why_and_machines_all_of_it(tmp_path: Path) -> Non
     good = omni_ipc("validate", str(TRACE / "ok" / "split_map"), "--spec", "SplitMap")
     assert good.returncode == 0
     assert "1 of 1 session accepted" in good.stdout
+    assert "empty throughout, or no such field: OutputTable._" in good.stdout
     assert "under-covered: never NeverLateInv" in good.stdout
 
 
