@@ -27,7 +27,7 @@ def conform(
         typer.Argument(metavar="MODEL", help="A spec, or a scenario that has one: SplitMap. Default: all."),
     ] = None,
     defect: Defect = None,
-    seconds: Annotated[float, typer.Option(help="Of computing, for one model, at most.")] = 20.0,
+    seconds: Annotated[float, typer.Option(help="Of computing, for one model, at most.")] = 15.0,
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to save the traces of divergences.")] = None,
     json: Json = None,
 ) -> int:
