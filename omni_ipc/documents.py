@@ -43,7 +43,7 @@ def _choices(complaint: str, kind: object) -> str:
     return f" There are {', '.join(each.value for each in at.cls)}." if isinstance(at, msgspec.inspect.EnumType) else ""
 
 
-def _inside(at: msgspec.inspect.Type, name: str) -> msgspec.inspect.Type | None:
+def _inside(at: msgspec.inspect.Type | None, name: str) -> msgspec.inspect.Type | None:
     """Give the type of a field, or, without a name, of an item."""
     match at:
         case msgspec.inspect.StructType():
