@@ -54,9 +54,10 @@ def conform(
             out.say(f"as a test: {shlex.join(['pytest', model.saved])}")
     edges, steps = (sum(getattr(model, what) for model in conformed.models) for what in ("taken", "steps"))
     agreed = sum(model.verdict is Verdict.BOUNDED for model in conformed.models)
+    agree = "agrees" if len(conformed.models) == 1 else "agree"
     out.say(
         "",
-        f"{agreed} of {counted(len(conformed.models), 'model')} agree with the code: "
+        f"{agreed} of {counted(len(conformed.models), 'model')} {agree} with the code: "
         f"{edges:,} distinct steps of models, in {steps:,} steps of code",
         *([f"not walked, for want of a graph: {', '.join(conformed.not_walked)}"] if conformed.not_walked else []),
     )

@@ -220,11 +220,13 @@ class Stand:
             ) from error
         ghosts, names = self._reference.ghosts, self._reference.names
         if len(found) != len(names) or any(name not in found for name in names):
-            unknown = ", ".join(sorted(found.keys() - set(names))) or "nothing"
-            lost = ", ".join(sorted(set(names) - found.keys())) or "none"
+            unknown, lost = sorted(found.keys() - set(names)), sorted(set(names) - found.keys())
+            beyond = f"shows {', '.join(unknown)} beyond the model" if unknown else ""
+            lacks = f"lacks {', '.join(lost)}" if lost else ""
+            marked = f", as {', '.join(sorted(ghosts))}" if ghosts else ""
             raise UsageError(
-                f"The projection shows {unknown} beyond the model, and lacks {lost}. Let project() give "
-                f"each variable that is not marked (* ghost *); so are {', '.join(sorted(ghosts)) or 'none'}."
+                f"The projection {' and '.join(filter(None, (beyond, lacks)))}. Let project() give each variable of "
+                f"the model that is not marked (* ghost *){marked}, and no other."
             )
         return [found[name] for name in names]
 

@@ -271,8 +271,8 @@ def test_a_model_that_leaves_the_state_open_is_followed_where_the_code_goes() ->
 @pytest.mark.parametrize(
     ("shown", "complaint"),
     [
-        ({"queue": (), "extra": 1}, "shows extra beyond the model, and lacks none"),
-        ({}, "shows nothing beyond the model, and lacks queue"),
+        ({"queue": (), "extra": 1}, r"The projection shows extra beyond the model\."),
+        ({}, r"The projection lacks queue\."),
     ],
 )
 def test_a_projection_must_show_what_is_no_ghost(shown: State, complaint: str) -> None:
@@ -282,7 +282,7 @@ def test_a_projection_must_show_what_is_no_ghost(shown: State, complaint: str) -
         def state(self) -> Mapping[str, object]:
             return shown
 
-    with pytest.raises(UsageError, match=f"{complaint}.*so are ghost"):
+    with pytest.raises(UsageError, match=f"{complaint}.*not marked .* as ghost, and no other"):
         Walker(reference(), lambda _: contextlib.nullcontext(Showing(TASKS_OF_CODE))).cover()
 
 

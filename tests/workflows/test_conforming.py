@@ -120,7 +120,7 @@ def test_a_walk_without_time_says_how_much_it_walked(monkeypatch: pytest.MonkeyP
 
 def test_what_cannot_be_walked_is_told() -> None:
     """An unknown name, an unknown defect, one that shows elsewhere or in no walk, no time at all."""
-    with pytest.raises(UnknownName, match=r"no model that code is walked along 'SplitMop'\. Did you mean 'SplitMap'"):
+    with pytest.raises(UnknownName, match=r"no walkable model 'SplitMop'\. Did you mean 'SplitMap'"):
         conform(["SplitMop"])
     with pytest.raises(UnknownName, match="no defect 'late_split'"):
         conform(defect="late_split")
