@@ -73,8 +73,8 @@ def _row(session: ValidatedSession) -> tuple[RenderableType, ...]:
         below.append(f"left out: {_counts(session.left_out)}")
     if session.leaving:
         below.append(f"leaving: {_counts(session.leaving)}")
-    if session.untold and session.answer == "accepted":
-        below.append(f"empty throughout, or no such field: {', '.join(session.untold)}")
+    if session.untold:
+        below.append(f"no such field, or empty throughout: {', '.join(session.untold)}")
     verdict = {"accepted": Verdict.HOLDS, "rejected": Verdict.VIOLATED}.get(session.answer, Verdict.INCONCLUSIVE)
     who = "\n".join([*map(str, session.processes), f"in {_folder(session)}"])
     return sign(verdict), who, described(f"{session.answer}: {session.reason}", *below)
