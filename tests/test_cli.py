@@ -288,7 +288,7 @@ def test_code_is_walked_along_its_model(omni: Omni) -> None:
     ran = omni("conform", "FutureOrphan", "--json", "walked.json")
     assert (ran.code, ran.err) == (0, "")
     assert re.search(r"✓ +FutureOrphan/graph +Each of 10 steps was walked \d+ times, and agreed", ran.out)
-    assert "1 of 1 model agree with the code: 10 distinct steps of models" in ran.out
+    assert "1 of 1 model agrees with the code: 10 distinct steps of models" in ran.out
     (model,) = json.loads(Path("walked.json").read_text())["result"]["models"]
     assert {action["action"] for action in model["actions"]} == {
         "ConsumerWait",
@@ -473,7 +473,7 @@ def test_json_to_standard_output_is_all_that_stands_there(omni: Omni, trace: Pat
     [
         ("check FutureOrphans", "There is no model 'FutureOrphans'. Did you mean 'FutureOrphan'?"),
         ("check --jobs 0", "jobs must be positive, and is 0."),
-        ("conform FutureOrphans", "There is no model that code is walked along 'FutureOrphans'. Did you mean"),
+        ("conform FutureOrphans", "There is no walkable model 'FutureOrphans'. Did you mean"),
         ("conform --defect dual_writer", "There is no defect 'dual_writer'. Did you mean 'dual_writers'?"),
         ("conform FutureOrphan --seconds 0", "seconds must be positive, and is 0."),
         ("mutants --jobs 0", "jobs must be positive, and is 0."),

@@ -30,7 +30,7 @@ def test_validate_tells_people_why_and_machines_all_of_it(tmp_path: Path) -> Non
     bad = omni_ipc("validate", str(TRACE / "bad" / "missing_announcement"), "--spec", "SplitMap", "--json", str(report))
     assert bad.returncode == 1
     told = re.sub(r"\s+", " ", bad.stdout)
-    assert "step 1: PumpUnpack(output=1) of pump" in told
+    assert "/bad/missing_announcement: step 1: PumpUnpack(output=1) of pump" in told
     assert r"it takes output \in inbox, which is false" in told
     assert 'It would pass with WorkerAnnounce("1") before PumpUnpack(output=1)' in told
     assert max(map(len, bad.stdout.splitlines())) <= 80
@@ -39,6 +39,7 @@ def test_validate_tells_people_why_and_machines_all_of_it(tmp_path: Path) -> Non
     good = omni_ipc("validate", str(TRACE / "ok" / "split_map"), "--spec", "SplitMap")
     assert good.returncode == 0
     assert "1 of 1 session accepted" in good.stdout
+    assert "no such field, or empty throughout: OutputTable._" in good.stdout
     assert "under-covered: never NeverLateInv" in good.stdout
 
 

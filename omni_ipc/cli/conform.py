@@ -29,7 +29,7 @@ def conform(
         typer.Argument(metavar="MODEL", help="A spec, or a scenario that has one: SplitMap. Default: all."),
     ] = None,
     defect: Defect = None,
-    seconds: Annotated[float, typer.Option(help="Of computing, for one model, at most.")] = 20.0,
+    seconds: Annotated[float, typer.Option(help="Of computing, for one model, at most.")] = 15.0,
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to save the traces of divergences.")] = None,
     json: Json = None,
 ) -> int:
@@ -54,7 +54,8 @@ def conform(
     edges, steps = (sum(getattr(model, what) for model in conformed.models) for what in ("taken", "steps"))
     agreed = sum(model.verdict is Verdict.BOUNDED for model in conformed.models)
     walked = f"{edges:,} distinct steps of models, in {steps:,} steps of code"
-    out.say("", Text(f"{agreed} of {counted(len(conformed.models), 'model')} agree with the code: {walked}"))
+    agree = "agrees" if len(conformed.models) == 1 else "agree"
+    out.say("", Text(f"{agreed} of {counted(len(conformed.models), 'model')} {agree} with the code: {walked}"))
     if conformed.not_walked:
         out.say(Text(f"not walked, for want of a graph: {', '.join(conformed.not_walked)}"))
     traces = [model.trace for model in conformed.models if model.trace]

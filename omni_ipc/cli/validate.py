@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,7 +57,7 @@ def validate(
     out.say(table(("", "session", validated.spec), [_row(session) for session in spoken]))
     for session in spoken:
         if session.rejection:
-            out.say("", *_lines(session.rejection))
+            out.say("", f"{session.session}, in {_folder(session)}:", *_lines(session.rejection))
     silent = len(validated.sessions) - len(spoken)
     accepted = sum(session.answer == "accepted" for session in spoken)
     more = f"; of {silent} more the model says nothing" if silent else ""
@@ -77,10 +78,16 @@ def _row(session: ValidatedSession) -> tuple[RenderableType, ...]:
     if session.leaving:
         below.append(f"leaving: {_counts(session.leaving)}")
     if session.untold:
-        below.append(f"empty throughout, or no such field: {', '.join(session.untold)}")
+        below.append(f"no such field, or empty throughout: {', '.join(session.untold)}")
     verdict = {"accepted": Verdict.HOLDS, "rejected": Verdict.VIOLATED}.get(session.answer, Verdict.INCONCLUSIVE)
-    who = "\n".join(map(str, session.processes))
+    who = "\n".join([*map(str, session.processes), f"in {_folder(session)}"])
     return sign(verdict), who, described(f"{session.answer}: {session.reason}", *below)
+
+
+def _folder(session: ValidatedSession) -> str:
+    """Name the folder of a session's recordings, for processes of other folders may have the same numbers."""
+    folder = Path(os.path.commonpath([Path(file).parent for file in session.files]))
+    return os.path.relpath(folder) if folder.is_relative_to(Path.cwd()) else str(folder)
 
 
 def _counts(counts: Mapping[str, int]) -> str:

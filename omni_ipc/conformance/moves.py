@@ -57,7 +57,17 @@ class Moves:
         self.of: dict[Label, Move] = {label: _move(label, tasks, agents) for label in labels}
         self._regions = {move.action for move in self.of.values() if move.action is not None}
         self._fitting: dict[object, list[Label]] = {}  # by operation: all that it is a step of
+        self._actors = {action.partition(".")[0] for action in self._regions}
         self._agents = {move.task for move in self.of.values() if move.action is None}
+
+    @property
+    def tasks(self) -> frozenset[str]:
+        """The names of all tasks that take steps of the model."""
+        return frozenset(move.task for move in self.of.values())
+
+    def is_unknown(self, action: str) -> bool:
+        """Tell whether an operation is called like a step of one of the model's actors, and is none."""
+        return action.partition(".")[0] in self._actors and action not in self._regions
 
     def is_visible(self, task: str, action: str) -> bool:
         """Tell whether the model speaks of what a task does next."""

@@ -81,7 +81,8 @@ class Session(msgspec.Struct, frozen=True):
         doubles: names of objects of which there are several, so that their steps cannot be told apart.
         files: that it was read from.
         values: plain ones of objects, as they were first: (object, field) -> value.
-        fields: object that was watched -> its fields of which anything was told; one that was always empty is none.
+        fields: object that was watched -> its fields of which anything was told; of one that was always empty, older
+            recordings tell nothing.
     """
 
     processes: tuple[int, ...]

@@ -68,6 +68,7 @@ class Stand:
         self._located = located
         self._where: str | None = None
         self._label: Label | None = None
+        self._unknown: Offer | None = None  # an internal step since the last visible one that is called like a step
 
     def begin(self, state: int) -> None:
         """Bring the run to rest, and hold it against an initial state.
@@ -105,7 +106,7 @@ class Stand:
         graph = self._reference.graph
         edge = graph.edges[place]
         move = self._reference.moves.of[edge.label]
-        self._label = edge.label
+        self._label, self._unknown = edge.label, None
         if self._located:
             self._where = next((offer.where for offer in self._run.offers() if offer.task == move.task), None)
         self.walked.append(edge)
@@ -141,7 +142,10 @@ class Stand:
             internal = [offer for offer in offers if not visible(offer.task, offer.action)]
             if not internal:
                 break
-            self._perform((self._choose(internal) if len(internal) > 1 else internal[0]).task)
+            chosen = self._choose(internal) if len(internal) > 1 else internal[0]
+            if self._reference.moves.is_unknown(chosen.action):
+                self._unknown = chosen
+            self._perform(chosen.task)
         else:
             raise self._diverged(
                 Kind.STUCK,
@@ -182,8 +186,11 @@ class Stand:
         able = ", ".join(sorted(map(str, self._reference.labels[state]))) or "nothing"
         self._where = next((other.where for other in self._run.offers() if other.task == offer.task), None)
         self._label = None
+        tasks = self._reference.moves.tasks
+        stranger = "" if offer.task in tasks else f", and is none of the scenario's tasks ({', '.join(sorted(tasks))})"
         return self._diverged(
-            Kind.UNEXPECTED, f"The task '{offer.task}' can take {offer.action}({fields}); the model can take {able}."
+            Kind.UNEXPECTED,
+            f"The task '{offer.task}' can take {offer.action}({fields}){stranger}; the model can take {able}.",
         )
 
     def _missing(self, label: Label) -> Diverged:
@@ -213,11 +220,13 @@ class Stand:
             ) from error
         ghosts, names = self._reference.ghosts, self._reference.names
         if len(found) != len(names) or any(name not in found for name in names):
-            unknown = ", ".join(sorted(found.keys() - set(names))) or "nothing"
-            lost = ", ".join(sorted(set(names) - found.keys())) or "none"
+            unknown, lost = sorted(found.keys() - set(names)), sorted(set(names) - found.keys())
+            beyond = f"shows {', '.join(unknown)} beyond the model" if unknown else ""
+            lacks = f"lacks {', '.join(lost)}" if lost else ""
+            marked = f", as {', '.join(sorted(ghosts))}" if ghosts else ""
             raise UsageError(
-                f"The projection shows {unknown} beyond the model, and lacks {lost}. Let project() give "
-                f"each variable that is not marked (* ghost *); so are {', '.join(sorted(ghosts)) or 'none'}."
+                f"The projection {' and '.join(filter(None, (beyond, lacks)))}. Let project() give each variable of "
+                f"the model that is not marked (* ghost *){marked}, and no other."
             )
         return [found[name] for name in names]
 
@@ -243,6 +252,8 @@ class Stand:
         )
 
     def _diverged(self, kind: Kind, why: str, differences: tuple[Difference, ...] = ()) -> Diverged:
+        if (unknown := self._unknown) is not None:
+            why = f"{why} Meanwhile '{unknown.task}' went through {unknown.action}, which is no action of the model."
         return Diverged(Divergence(kind, tuple(self.walked), self._label, why, self._where, differences))
 
     def _way(self) -> str:

@@ -1,4 +1,4 @@
-"""States of a model as text: of a state only what a step changed, in TLA+'s notation."""
+"""States of a model as text, in TLA+'s notation: of a state only what a step changed, or all of it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,15 @@ def changes(before: State | None, after: State | None) -> tuple[str, ...]:
         for name, old, new in values
         for line in ([f"{name}: unknown → {show(new)}"] if old is None else _differences(name, from_itf(old), new))
     )
+
+
+def values(state: State) -> tuple[str, ...]:
+    """Say the whole of a state, a line for each variable.
+
+    Raises:
+        FormatError: a value is not ITF.
+    """
+    return tuple(f"{name} = {show(from_itf(value))}" for name, value in sorted(state.items()))
 
 
 def _differences(name: str, before: Value, after: Value) -> Iterator[str]:

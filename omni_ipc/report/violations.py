@@ -16,7 +16,7 @@ from rich.text import Text
 
 from omni_ipc.report.output import table
 from omni_ipc.report.plain import cut
-from omni_ipc.report.states import changes
+from omni_ipc.report.states import changes, values
 from omni_ipc.violations import Claim, Departure, Guard, Violation
 
 _INDENT = 2
@@ -47,6 +47,8 @@ def _claim(claim: Claim | None) -> Iterator[Text]:
 def _steps(violation: Violation) -> RenderableType:
     lines = []
     before = violation.initial
+    if not violation.steps:
+        lines.append((Text("0", "dim"), Text("as it begins", "italic"), Text("\n".join(values(before)), "cyan")))
     for number, step in enumerate(violation.steps, start=1):
         off = violation.departure is not None and violation.departure.step == number
         mark = "→" if off else ""

@@ -31,10 +31,10 @@ class Snapshot:
         return self._guard is lock and self._target() is not None
 
     def changes(self) -> Iterator[Change]:
-        """Tell how it has changed since this was asked last."""
+        """Tell how it has changed since this was asked last; of a field that is new, also that it is empty."""
         for name, value in [*vars(self._target()).items()]:
             now, before = _seen(value), self._fields.get(name, _NOTHING)
-            if now == before and type(now) is type(before):
+            if name in self._fields and now == before and type(now) is type(before):
                 continue
             self._fields[name] = now
             if isinstance(now, frozenset):

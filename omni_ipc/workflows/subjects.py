@@ -104,7 +104,7 @@ def chosen_scenarios(names: Sequence[str], manifest: Manifest, defect: str | Non
         )
     for name in names:
         if not any(name in (scenario.name, scenario.model) for scenario in known):
-            raise UnknownName("model that code is walked along", name, {str(scenario.model) for scenario in known})
+            raise UnknownName("walkable model", name, {str(scenario.model) for scenario in known})
     if names:
         return [one for one in known if one.name in names or one.model in names]
     if defect is None:

@@ -40,7 +40,7 @@ class ValidatedSession(msgspec.Struct, frozen=True):
         left_out: a region beyond the model -> how many families of ids met it.
         leaving: where ids left what the model speaks of -> how many.
         reason: one sentence.
-        untold: what the lens observes, and nothing was told of: it was empty from beginning to end, or is no field.
+        untold: what the lens observes, and nothing was told of: no field, or always empty in an old recording.
     """
 
     session: str

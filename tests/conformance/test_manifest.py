@@ -208,7 +208,11 @@ FAILING = {"result": "safety failure", "expect": {"name": "Inv"}}
         ([MODEL | FAILING | {"role": "bug"}], "must name its defect"),
         ([MODEL | {"defect": "d"}], "must name its defect if, and only if"),
         ([MODEL | FAILING | {"role": "reach", "expect": {}}], "must name what fails"),
-        ([MODEL | {"role": "desing"}], "Invalid enum value 'desing' - at `\\$.models\\[0\\].role`"),
+        ([MODEL | {"role": "desing"}], r"'desing' - at .*\.role`\. There are design, live, .*, graph\."),
+        (
+            [MODEL | {"result": "holds"}],
+            r"There are success, safety failure, liveness failure, deadlock\.",
+        ),
         (
             [MODEL | {"nightly": True, "expect": {"depth": 9}}],
             "expects a depth, which differs from run to run",

@@ -158,6 +158,7 @@ LIFO = Op("Pump.Take", {"item": "b"}, lambda state: bool(state["queue"]), take)
 LOSING = Op("Pump.Take", {"item": "a"}, lambda state: bool(state["queue"]), lambda state: state["queue"].clear())
 SPILLING = Op("Client.TryFull", {"name": "a"}, lambda state: not has_room(state), spill)
 SPINNING = Op("queue.poll", {}, lambda state: len(state["queue"]) == 1)
+MISNAMED = Op("Pump.Takes", {"item": "a"}, lambda state: bool(state["queue"]), take)
 CRASHING = Op("queue.get", {}, lambda state: len(state["queue"]) == 2, crash)
 
 
@@ -174,6 +175,18 @@ CRASHING = Op("queue.get", {}, lambda state: len(state["queue"]) == 2, crash)
         ),
         (changed("client a", ALWAYS), Kind.UNEXPECTED, 2, "can take Client.Put(name="),
         (changed("pump", INTERNAL, LOSING), Kind.WRONG, 3, 'queue is <<>>; in the model it is <<"a">>.'),
+        (
+            changed("pump", MISNAMED),
+            Kind.WRONG,
+            1,
+            "in the model it is <<\"a\">>. Meanwhile 'pump' went through Pump.Takes, which is no action of the model.",
+        ),
+        (
+            {**without("client a"), "clients": [PUT]},
+            Kind.UNEXPECTED,
+            0,
+            "and is none of the scenario's tasks (client a, closer, pump); the model can take ClientPut",
+        ),
         (changed("closer", SPILLING), Kind.CHANGED, 3, 'queue is <<"a">>; in the model it is <<"a", "a">>.'),
         ({**TASKS_OF_CODE, "spinner": [SPINNING]}, Kind.STUCK, 1, "does not come to rest: after 2,000 steps"),
         ({**TASKS_OF_CODE, "other": [CRASHING]}, Kind.STUCK, 2, "The code failed: exception: it crashed"),
@@ -258,8 +271,8 @@ def test_a_model_that_leaves_the_state_open_is_followed_where_the_code_goes() ->
 @pytest.mark.parametrize(
     ("shown", "complaint"),
     [
-        ({"queue": (), "extra": 1}, "shows extra beyond the model, and lacks none"),
-        ({}, "shows nothing beyond the model, and lacks queue"),
+        ({"queue": (), "extra": 1}, r"The projection shows extra beyond the model\."),
+        ({}, r"The projection lacks queue\."),
     ],
 )
 def test_a_projection_must_show_what_is_no_ghost(shown: State, complaint: str) -> None:
@@ -269,7 +282,7 @@ def test_a_projection_must_show_what_is_no_ghost(shown: State, complaint: str) -
         def state(self) -> Mapping[str, object]:
             return shown
 
-    with pytest.raises(UsageError, match=f"{complaint}.*so are ghost"):
+    with pytest.raises(UsageError, match=f"{complaint}.*not marked .* as ghost, and no other"):
         Walker(reference(), lambda _: contextlib.nullcontext(Showing(TASKS_OF_CODE))).cover()
 
 

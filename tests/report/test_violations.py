@@ -42,6 +42,11 @@ def test_the_claim_comes_in_english_and_the_steps_as_a_table() -> None:
     ]
 
 
+def test_a_state_that_is_wrong_from_the_beginning_is_told_wholly() -> None:
+    """No step has changed anything that could be shown."""
+    assert "  0   as it begins   keys = {}\n                     open = FALSE" in told(Violation(CLAIM, SHUT, ()))
+
+
 def test_the_guard_of_the_design_is_told_with_its_values() -> None:
     """At the step that the design would have refused."""
     text = told(Violation(CLAIM, SHUT, STEPS, departure=Departure(2, "PersonOpen()", "Door.tla:4", GUARD)))

@@ -98,7 +98,11 @@ def test_the_end_of_a_region_tells_how_what_its_lock_guards_has_changed(tmp_path
     }
     assert (look.looked, look.changes) == ((1,), ())
     assert (other.looked, other.changes) == ((), ())
-    assert [line.name for line in lines if isinstance(line, Watched)] == ["Table"]
+    (watched,) = (line for line in lines if isinstance(line, Watched))
+    assert watched.name == "Table"
+    assert {c.field: (c.came, c.value) for c in watched.changes}["entries"] == ((), None), (
+        "a field that is empty is one"
+    )
 
 
 def test_memory_that_others_may_have_mapped_is_told_by_its_inode(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_no_delay_is_the_default_order_and_each_more_adds_schedules() -> None:
                 search.learn(runner.run(search, prefix))
         runs.append((search.runs, search.exhausted))
     assert runs == [(1, False), (3, False), (5, False), (6, True)]
-    assert explore(independent(1, 1), strategy="delay-bounded").reason == "all 1 schedules"
+    assert explore(independent(1, 1), strategy="delay-bounded").reason == "the only schedule"
     bounded = explore(independent(2, 4), strategy="delay-bounded")
     assert bounded.verdict is Verdict.BOUNDED
     assert bounded.reason == f"all {bounded.schedules} schedules of at most 2 delays"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from omni_ipc.cli.conform import conform as command
 from omni_ipc.conformance import manifest as manifests
 from omni_ipc.conformance.manifest import Role
 from omni_ipc.conformance.toolchain import Toolchain
@@ -19,6 +21,7 @@ from omni_ipc.workflows import conforming
 from omni_ipc.workflows.conforming import WalkedModel, conform, conform_along, save_divergence
 from omni_ipc.workflows.replaying import replay
 from tests.pytest_plugin.session import session
+from tests.support.documents import DOCS
 
 GRAPHS = [model.spec for model in manifests.load().models if model.role is Role.GRAPH]
 WALKED = [scenario.name for scenario in SCENARIOS.values() if scenario.model in GRAPHS]
@@ -36,6 +39,13 @@ SHORT_S = 5.0
 def walk(name: str, **options: Any) -> WalkedModel:
     [walked] = conform([name], **options).models
     return walked
+
+
+def test_the_command_gives_a_model_the_seconds_that_are_documented() -> None:
+    """Its option cannot name the workflow's constant, which would be imported for each ``--help``."""
+    assert inspect.signature(command).parameters["seconds"].default == conforming.SECONDS
+    page = (DOCS / "conformance.md").read_text()
+    assert f"with its {conforming.SECONDS:g} seconds of computing at most for a model" in page
 
 
 def test_every_graph_is_walked_by_a_scenario() -> None:
@@ -112,7 +122,7 @@ def test_a_walk_without_time_says_how_much_it_walked(monkeypatch: pytest.MonkeyP
 
 def test_what_cannot_be_walked_is_told() -> None:
     """An unknown name, an unknown defect, one that shows elsewhere or in no walk, no time at all."""
-    with pytest.raises(UnknownName, match=r"no model that code is walked along 'SplitMop'\. Did you mean 'SplitMap'"):
+    with pytest.raises(UnknownName, match=r"no walkable model 'SplitMop'\. Did you mean 'SplitMap'"):
         conform(["SplitMop"])
     with pytest.raises(UnknownName, match="no defect 'late_split'"):
         conform(defect="late_split")

@@ -65,7 +65,7 @@ def test_the_example_agrees_and_can_be_explored(folder: Path) -> None:
             "walked.py",
             '"polled": self._polled}',
             '"polld": self._polled}',
-            "shows polld beyond the model, and lacks polled",
+            "shows polld beyond the model and lacks polled",
         ),
         (
             "walked.py",

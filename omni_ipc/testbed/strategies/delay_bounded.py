@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.strategies.base import Run, Strategy
 from omni_ipc.testbed.strategies.default import default_choice
+from omni_ipc.testbed.strategies.depth_first import schedules
 from omni_ipc.testbed.strategies.estimate import runs_left
 from omni_ipc.testbed.tasks import Task
 
@@ -71,6 +72,4 @@ class DelayBounded(Strategy):
 
     def claim(self, runs: int, whole: int, *, ended: bool, cut: bool) -> str:
         delays = "1 delay" if self._delays == 1 else f"{self._delays} delays"
-        if not ended:
-            return f"{whole:,} schedules of at most {delays}"
-        return f"all {whole:,} schedules" + (f" of at most {delays}" if cut else "")
+        return schedules(whole, ended=ended) + (f" of at most {delays}" if cut or not ended else "")

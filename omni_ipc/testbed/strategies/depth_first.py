@@ -93,7 +93,7 @@ class DepthFirst(Strategy):
     def claim(self, runs: int, whole: int, *, ended: bool, cut: bool) -> str:
         if not ended:
             return super().claim(runs, whole, ended=ended, cut=cut)
-        return orders(runs, whole) if self.reduces else f"all {whole:,} schedules"
+        return orders(runs, whole) if self.reduces else schedules(whole, ended=True)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
@@ -121,6 +121,13 @@ def orders(runs: int, whole: int) -> str:
     repeats = f" ({cut:,} {'repeats were' if cut > 1 else 'repeat was'} cut short)" if cut else ""
     all_orders = "the only order" if whole == 1 else f"all {whole:,} orders"
     return f"{all_orders} of conflicting steps{repeats}"
+
+
+def schedules(whole: int, *, ended: bool) -> str:
+    """Say how many schedules were run, and whether they are all that there are."""
+    if whole == 1:
+        return "the only schedule" if ended else "1 schedule"
+    return f"{'all ' if ended else ''}{whole:,} schedules"
 
 
 def awake(enabled: list[Task], sleep: list[Slept]) -> list[Task]:

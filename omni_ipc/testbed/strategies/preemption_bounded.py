@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from omni_ipc.testbed.strategies.base import Run
+from omni_ipc.testbed.strategies.depth_first import schedules
 from omni_ipc.testbed.strategies.source_dpor import SourceDpor
 
 
@@ -66,8 +67,9 @@ class PreemptionBounded(SourceDpor):
 
     def claim(self, runs: int, whole: int, *, ended: bool, cut: bool) -> str:
         if ended and not cut:
-            return f"all orders of conflicting steps, in {whole:,} schedules"
-        return f"{'all ' if ended else ''}{whole:,} schedules of at most {self._preemptions} preemptions"
+            return f"all orders of conflicting steps, in {schedules(whole, ended=False)}"
+        preemptions = "1 preemption" if self._preemptions == 1 else f"{self._preemptions} preemptions"
+        return f"{schedules(whole, ended=ended)} of at most {preemptions}"
 
 
 def _bits(mask: int) -> Iterator[int]:
