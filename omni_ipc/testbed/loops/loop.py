@@ -21,7 +21,7 @@ from contextvars import Context
 from typing import Any
 
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.loops.cancelling import CancellableTask
+from omni_ipc.testbed.loops.cancelling import CancellableFuture, CancellableTask, is_made_by_the_code
 from omni_ipc.testbed.loops.futures import LoopFuture, LoopTask, Owned
 from omni_ipc.testbed.loops.generators import Begun
 from omni_ipc.testbed.loops.oracle import describe_context
@@ -121,7 +121,12 @@ class ControlledLoop(TurningLoop):
         return timer
 
     def create_future(self) -> LoopFuture:
-        return LoopFuture(loop=self, number=next(self.loops.numbers))
+        number = next(self.loops.numbers)
+        future = LoopFuture(loop=self, number=number)
+        if is_made_by_the_code():  # what asyncio makes for its locks and timers, nobody else has
+            name = f"Future-{next(self.loops.future_numbers)}"
+            self.kernel.announce(CancellableFuture(future, self, number, name))
+        return future
 
     def create_task(self, coro: Any, *, name: object = None, **options: Any) -> asyncio.Task[Any]:
         self._check_closed()
@@ -134,7 +139,7 @@ class ControlledLoop(TurningLoop):
         else:
             task = super().create_task(coro, name=name, **options)
         self._made.add(task)
-        self.kernel.announce(CancellableTask(task, self, number))
+        self.kernel.announce(CancellableTask(task, self, number, task.get_name()))
         return task
 
     def run_next(self, callback: Callable[..., object]) -> None:
