@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from omni_ipc.records import Trace
+from omni_ipc.records import Access, Step, Trace
 
 
 class Conflict(msgspec.Struct, frozen=True):
@@ -33,3 +33,8 @@ class Explanation(msgspec.Struct, frozen=True):
     conflicts: tuple[Conflict, ...]
     story: tuple[str, ...]
     names: dict[str, str] = {}
+
+
+def whose_value(step: Step, access: Access) -> str:
+    """Name what the value of an access is that of: for one item of a container, the container is told."""
+    return access.called if access.called and step.action.startswith("item.") else access.target
