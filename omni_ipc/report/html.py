@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from omni_ipc.explanations import Explanation, whose_value
+from omni_ipc.explanations import Explanation, in_words, whose_value
 from omni_ipc.records import Access, MemoryOrder, Origin, Step, Trace, write_atomically
 from omni_ipc.report.graph import wait_for_graph
 from omni_ipc.report.rows import Gap, Row, is_region, rows_of
@@ -29,7 +29,7 @@ def page(explanation: Explanation, *, command: str | None) -> str:
         command: replays the trace, in a shell.
     """
     trace = explanation.trace
-    shown = dict.fromkeys(trace.steps[index].task for index in explanation.matters)
+    shown = dict.fromkeys(row.step.task for row in rows_of(explanation, full=False) if isinstance(row, Row))
     tasks = list(dict.fromkeys([*shown, *(step.task for step in trace.steps)]))
     steps = _steps(explanation, tasks)
     return template("page.html.j2").render(
@@ -74,7 +74,7 @@ def _facts(trace: Trace) -> Iterator[str]:
     if trace.instrument:
         yield f"instrumented: {', '.join(trace.instrument)}"
     if trace.faults:
-        yield f"faults: {', '.join(trace.faults)}"
+        yield f"possible: {in_words(trace.faults)}"
 
 
 def _rows(
