@@ -15,7 +15,19 @@ _STRUCK = {
 """Kind -> why a fault of it that has no target did not happen."""
 
 
+def says_what_it_strikes(fault: str) -> bool:
+    """Tell whether a fault has a target, or strikes what not every scenario has; where time may pass, it is no news."""
+    kind, has_target = _kind(fault)
+    return has_target or kind in _STRUCK
+
+
 def told_in_vain(fault: str) -> str:
-    """Say of a fault, as the command line writes it, that it was never possible, and why."""
+    """Say of such a fault, as the command line writes it, that it was never possible, and why."""
+    kind, has_target = _kind(fault)
+    return f"{fault} was never possible: {_OF_THAT_NAME if has_target else _STRUCK[kind]}"
+
+
+def _kind(fault: str) -> tuple[str, bool]:
+    """Return the kind of a fault, and whether it has a target."""
     kind, colon, _ = fault.partition(",")[0].partition(":")
-    return f"{fault} was never possible: {_OF_THAT_NAME if colon else _STRUCK[kind]}"
+    return kind, bool(colon)
