@@ -303,6 +303,7 @@ def test_the_name_that_a_task_was_given_is_that_of_its_cancellation() -> None:
         trace = caught(lambda: cancelled_holding(careful=False), fault).trace
         assert trace is not None
         assert [step.task for step in trace.steps if step.action.startswith("fault.")] == ["cancel(work)"]
+        assert {step.fields.get("callback") for step in trace.steps} >= {"work", "work: cancel()"}
     assert not held(lambda: cancelled_holding(careful=True), Cancel("work")).notes
 
 
