@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from omni_ipc.records import Trace
+from omni_ipc.records import Access, Step, Trace
 
 
 class Conflict(msgspec.Struct, frozen=True):
@@ -33,3 +35,13 @@ class Explanation(msgspec.Struct, frozen=True):
     conflicts: tuple[Conflict, ...]
     story: tuple[str, ...]
     names: dict[str, str] = {}
+
+
+def whose_value(step: Step, access: Access) -> str:
+    """Name what the value of an access is that of: for one item of a container, the container is told."""
+    return access.called if access.called and step.action.startswith("item.") else access.target
+
+
+def in_words(faults: Sequence[str]) -> str:
+    """List what could go wrong, as it was asked for: "kill:worker, explored timers"."""
+    return ", ".join("explored timers" if fault.startswith("timers,") else fault for fault in faults)

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from omni_ipc.explanations import Explanation
-from omni_ipc.records import MemoryOrder, Origin, Step, Trace, write_atomically
+from omni_ipc.explanations import Explanation, in_words, whose_value
+from omni_ipc.records import Access, MemoryOrder, Origin, Step, Trace, write_atomically
 from omni_ipc.report.graph import wait_for_graph
 from omni_ipc.report.rows import Gap, Row, is_region, rows_of
 from omni_ipc.report.templates import template
@@ -29,7 +29,7 @@ def page(explanation: Explanation, *, command: str | None) -> str:
         command: replays the trace, in a shell.
     """
     trace = explanation.trace
-    shown = dict.fromkeys(trace.steps[index].task for index in explanation.matters)
+    shown = dict.fromkeys(row.step.task for row in rows_of(explanation, full=False) if isinstance(row, Row))
     tasks = list(dict.fromkeys([*shown, *(step.task for step in trace.steps)]))
     steps = _steps(explanation, tasks)
     return template("page.html.j2").render(
@@ -74,7 +74,7 @@ def _facts(trace: Trace) -> Iterator[str]:
     if trace.instrument:
         yield f"instrumented: {', '.join(trace.instrument)}"
     if trace.faults:
-        yield f"faults: {', '.join(trace.faults)}"
+        yield f"possible: {in_words(trace.faults)}"
 
 
 def _rows(
@@ -105,8 +105,8 @@ def _steps(explanation: Explanation, tasks: Sequence[str]) -> list[dict[str, Any
 def _step(row: Row, lane: int, partners: Sequence[int], values: dict[str, str | None]) -> dict[str, Any]:
     """Give what the page tells of a step, and take note of the values that it left behind."""
     step = row.step
-    accesses = [{**msgspec.structs.asdict(access), "before": values.get(access.target)} for access in step.accesses]
-    values.update({access.target: access.value for access in step.accesses})
+    accesses = [_access(step, access, values) for access in step.accesses]
+    values.update({whose_value(step, access): access.value for access in step.accesses})
     return {
         "index": row.number - 1,
         "number": row.number,
@@ -130,6 +130,12 @@ def _step(row: Row, lane: int, partners: Sequence[int], values: dict[str, str | 
         "last": row.is_last,
         "gap": None,
     }
+
+
+def _access(step: Step, access: Access, values: Mapping[str, str | None]) -> dict[str, Any]:
+    whole = whose_value(step, access)
+    told = msgspec.structs.asdict(access) | {"before": values.get(whole)}
+    return told | {"whole": None if whole == access.target else whole}
 
 
 def _fields(step: Step) -> str:

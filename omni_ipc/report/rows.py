@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from omni_ipc.explanations import Explanation
+from omni_ipc.explanations import Explanation, whose_value
 from omni_ipc.records import Access, Step
 from omni_ipc.report.states import changes
 
@@ -43,17 +43,18 @@ def rows_of(explanation: Explanation, *, full: bool) -> list[Row | Gap]:
     return list(_rows(explanation, shown))
 
 
-def value_of(access: Access, before: str | None = None) -> str:
-    """Write an access with its value: "Counter.value = 1", and with ":=" where it is changed.
+def value_of(step: Step, access: Access, before: str | None = None) -> str:
+    """Write an access of a step with its value: "Counter.value = 1", and with ":=" where it is changed.
 
     Args:
-        before: the value that was told last; a container that still has it was looked at, if anything.
+        before: the value that was told last; a container that still has it was looked at, if anything, unless one item
+            of it was set.
     """
     value = access.value
     if value is None:
         return access.target
-    is_kept = value == before and value.endswith(_CLOSING)
-    return f"{access.target} {':=' if access.writes and not is_kept else '='} {value}"
+    is_kept = value == before and value.endswith(_CLOSING) and "[" not in str(step.fields.get("item"))
+    return f"{whose_value(step, access)} {':=' if access.writes and not is_kept else '='} {value}"
 
 
 def _rows(explanation: Explanation, shown: Sequence[int]) -> Iterator[Row | Gap]:
@@ -85,7 +86,7 @@ def _row(explanation: Explanation, index: int, shown_before: int) -> Row:
         is_last=trace.failure is not None and index == len(trace.steps) - 1,
         changes=changes(before.state if before else trace.initial, step.state),
         values=tuple(
-            value_of(access, _before(trace.steps, index, access.target))
+            value_of(step, access, _before(trace.steps, index, access.target))
             for access in step.accesses
             if access.target in told and access.value is not None
         ),

@@ -13,7 +13,7 @@ one column, and their names get another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from textwrap import indent
 
 import msgspec
@@ -103,7 +103,8 @@ def _steps_in_lanes(rows: Sequence[Row | Gap], width: int) -> list[RenderableTyp
     tasks = dict.fromkeys(row.step.task for row in rows if isinstance(row, Row))
     reasons = Column("why another task", [_reason(row) for row in rows], narrowest=_REASON_WIDTH)
     beside = [reasons] if any(cell.plain for cell in reasons.cells) else []
-    lanes = [_marks(rows), *(Column(task, [_lane(row, task) for row in rows]) for task in tasks), *_changes(rows)]
+    lanes = [_marks(rows), *(Column(task, [_lane(row, task, tasks) for row in rows]) for task in tasks)]
+    lanes += _changes(rows)
     if (whole := lay_out([*lanes, *beside], width)) is not None:
         return [whole]
     narrow = lay_out(lanes, width)
@@ -148,10 +149,14 @@ def _signs(row: Row) -> list[str]:
     return [sign for is_so, sign in signs if is_so]
 
 
-def _lane(row: Row | Gap, task: str) -> Text:
-    if isinstance(row, Gap):
-        return _steps(row.counts.get(task, 0))
-    return _action(row) if row.step.task == task else Text()
+def _lane(row: Row | Gap, task: str, tasks: Collection[str]) -> Text:
+    if isinstance(row, Row):
+        return _action(row) if row.step.task == task else Text()
+    cell = _steps(row.counts.get(task, 0))
+    if task == next(iter(tasks)) and (others := row.counts.keys() - tasks):  # of tasks that have no column
+        count = sum(row.counts[other] for other in others)
+        cell += Text(f"{'; ' if cell.plain else ''}{counted(count, 'step')} of others", "dim italic")
+    return cell
 
 
 def _action(row: Row) -> Text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from omni_ipc.explanations import in_words
 from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed.tally import Tally
 
@@ -25,7 +26,7 @@ class Subject:
     def under(self) -> str:
         """Say what world it is explored in, unless it is the plain one."""
         memory = f" under {self.memory.in_words}" if self.memory is not MemoryOrder.SC else ""
-        return memory + (f" with {', '.join(self.faults)}" if self.faults else "")
+        return memory + (f" with {in_words(self.faults)}" if self.faults else "")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

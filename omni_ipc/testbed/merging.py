@@ -55,16 +55,18 @@ def merged(said: Sequence[News], strategy: str) -> Report:
     deciding = reports[told.index(spokesman)]
     schedules = sum(news.schedules for news in said)
     signatures = {signature for news in said for signature in news.signatures}
-    reason, traces = deciding.reason, deciding.traces
+    reason, traces, split = deciding.reason, deciding.traces, _split(strategy, len(said))
     if not spokesman.decides:
         reason, traces = "; ".join(dict.fromkeys(report.reason for report in reports)), len(signatures) or traces
         shares = [news.share for news in told if news.share is not None]
         if spokesman.share is not None and len(shares) == len(told):
             reason = deciding.reason.replace(spokesman.share.claim, _of_all(shares, strategy, schedules), 1)
             traces = len(signatures) or sum(share.whole for share in shares)
+        elif len(reports) > 1 and all(report.reason == reason for report in reports):  # each has told its own runs
+            split = f"each of {split}"
     return msgspec.structs.replace(
         deciding,
-        reason=f"{reason} (in {_split(strategy, len(said))})",
+        reason=f"{reason} (in {split})",
         schedules=schedules,
         steps=sum(news.steps for news in said),
         traces=traces,

@@ -13,6 +13,7 @@ from omni_ipc.errors import UsageError
 from omni_ipc.records import MemoryOrder
 from omni_ipc.testbed.buffering import BufferingKernel
 from omni_ipc.testbed.faults.kernel import Fault, FaultingKernel
+from omni_ipc.testbed.faults.vain import says_what_it_strikes
 from omni_ipc.testbed.identity import DISTINCTIONS, Identities
 from omni_ipc.testbed.instrument.session import Instrumentation
 from omni_ipc.testbed.kernel import Chooser, Kernel
@@ -200,8 +201,8 @@ class Runner:
         return tuple(f"'{name}' is not instrumented: {why}" for name, why in found.items())
 
     def unmet(self) -> tuple[str, ...]:
-        """Name the faults whose target no run has had."""
-        return tuple(name for name in map(str, self._faults) if ":" in name and name not in self._met)
+        """Name the faults that had nothing to strike in any run, as far as they say what they strike."""
+        return tuple(name for name in map(str, self._faults) if name not in self._met and says_what_it_strikes(name))
 
     def unseen(self) -> tuple[str, ...]:
         """Say what tasks did that could not be seen, each with what to do."""

@@ -10,6 +10,7 @@ from omni_ipc.records import Failure, MemoryOrder, Report, Trace, Verdict
 from omni_ipc.testbed.budget import Budget, Subject
 from omni_ipc.testbed.confirming import confirmed, sharpened
 from omni_ipc.testbed.explain.causes import find_causes
+from omni_ipc.testbed.faults.vain import told_in_vain
 from omni_ipc.testbed.oracles import tracing
 from omni_ipc.testbed.oracles.leftovers import Leftovers
 from omni_ipc.testbed.oracles.muting import Muted
@@ -24,10 +25,6 @@ _PROGRESS_EVERY_S = 0.2
 _ALONE = (
     "Only one task ran, so there was nothing to interleave, and nothing was concluded. Let the scenario start threads, "
     "or tasks of its runtime; what is sequential, call without exploring it."
-)
-_IN_VAIN = (
-    "{fault} was never possible: there was nothing of that name in any schedule. Names are those that traces tell; "
-    "threads have theirs by name=."
 )
 
 
@@ -201,7 +198,7 @@ class Search:
     def _in_vain(self) -> tuple[str, ...]:
         """Say which faults could not happen, if all that was run was run by this process."""
         is_whole = self.tally.schedules > 0 and not self.tally.earlier_s
-        return tuple(_IN_VAIN.format(fault=fault) for fault in self.runner.unmet() if is_whole)
+        return tuple(told_in_vain(fault) for fault in self.runner.unmet() if is_whole)
 
     def _trace(self, order: Sequence[int]) -> Trace:
         run = self.runner.record(order)

@@ -103,7 +103,7 @@ def run_function(function: Callable[[Any], object], steps: Sequence[Step]) -> Re
     if not vocabulary:
         raise Inconclusive(
             "The trace has no regions, and on real threads only regions can be put in order. "
-            'Open them in the code, with rt.region("Actor.Verb"), or replay it controlled.'
+            'Open them in the code, with rt.region("Actor.Verb"), or replay it under control: leave out --on.'
         )
     return _conduct(lambda rt, _: function(rt), steps, vocabulary)
 

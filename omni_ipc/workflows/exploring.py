@@ -6,16 +6,23 @@ import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from omni_ipc import scenarios
 from omni_ipc.errors import UsageError
 from omni_ipc.machines import find
-from omni_ipc.records import MemoryOrder, Report, Trace
+from omni_ipc.records import MemoryOrder, Report, Trace, Verdict
 from omni_ipc.report.text import counted
 from omni_ipc.scenarios import Scenario
 from omni_ipc.testbed import Progress, explore
 from omni_ipc.testbed.faults import Timers
 from omni_ipc.testbed.loading import Function, load
 from omni_ipc.testbed.strategies.estimate import told
+
+_UNWALKED = (
+    "'{name}' returns a Scenario, which was made, and not run. Walk it along its model: omni-ipc conform {name}; or "
+    "let the function say that it returns one, -> Scenario, and it is explored."
+)
 
 
 def explore_scenario(
@@ -49,7 +56,7 @@ def explore_scenario(
     function, transparent = resolve(name, defect)
     with contextlib.ExitStack() as until_explored:
         machines = None if on is None else until_explored.enter_context(contextlib.closing(find(on)))
-        return explore(
+        report = explore(
             function,
             name=name,
             defect=defect,
@@ -70,6 +77,13 @@ def explore_scenario(
             declared=":" not in name,  # a world's tasks share the watched table, and notes that only its judge reads
             progress=progress,
         )
+    return msgspec.structs.replace(report, reason=_UNWALKED.format(name=name)) if _makes_one(report) else report
+
+
+def _makes_one(report: Report) -> bool:
+    """Tell whether all that a function did was to make a `Scenario`, of which it does not say so."""
+    is_one = any(outcome.startswith(f"{Scenario.__name__}(") for outcome in report.outcomes)
+    return is_one and report.verdict is Verdict.INCONCLUSIVE
 
 
 def _anywhere(name: str) -> str:

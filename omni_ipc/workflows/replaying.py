@@ -125,7 +125,10 @@ def _run_in_real_time(trace: Trace, defect: str | None, on: On, device: str) -> 
     if ":" in trace.scenario:
         function, _ = resolve(trace.scenario, defect)
         if on is On.PROCESSES:
-            raise UsageError(f"'{trace.scenario}' is a function and has no worker to start. Use --on threads.")
+            raise UsageError(
+                f"'{trace.scenario}' is a function and has no worker to start. Use --on threads if it opens regions "
+                "(rt.region); else leave out --on, and it is replayed under control."
+            )
         return run_function(function, trace.steps)
     scenario = scenarios.find(trace.scenario)
     parts = scenario.parts(defect)

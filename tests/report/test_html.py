@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from omni_ipc.explanations import Explanation
 from omni_ipc.records import Failure, FailureKind, Origin, Step, Trace, Wait
 from omni_ipc.report.graph import wait_for_graph
 from omni_ipc.report.html import page, write_page
@@ -57,6 +58,16 @@ def test_a_page_tells_what_the_trace_does() -> None:
         assert told in text, told
     assert "The other way round, it does not fail." in text
     assert "omni-ipc replay &#39;a file.trace.json&#39;" in text
+
+
+def test_whoever_takes_a_step_that_is_shown_has_a_lane() -> None:
+    """Also of one that is shown only because it takes no more room than its count; what could go wrong is in words."""
+    steps = tuple(Step(task, "lock.acquire", {"lock": "lock1"}) for task in ("left", "time", "right", "noise", "noise"))
+    trace = msgspec.structs.replace(DEADLOCK, steps=steps, faults=("timers,2", "kill:right"))
+    text = page(Explanation(trace, (0, 2), (), (), ()), command=None)
+    lanes = re.findall(r'class="cell lane-\d( idle)?"><span class="task">(\w+)', text)
+    assert lanes == [("", "left"), ("", "time"), ("", "right"), (" idle", "noise")]
+    assert "possible: explored timers, kill:right" in text
 
 
 def test_what_others_wrote_is_shown_and_not_run() -> None:

@@ -88,7 +88,7 @@ EXPLAINED = """\
 ──────┼──────────────────────────────┼──────────────────────────────┼───────────────────────────────
 ◆ ▸ 1 │ field.read field=till.total  │                              │
       │ till.total = 0               │                              │
-    … │                              │                              │
+    … │ 2 steps of others            │                              │
 ◆ ▸ 4 │                              │ field.write field=till.total │ 'alice' could have gone on
       │                              │ till.total := 2              │ with field.write
 ✗ ▸ 5 │ field.write field=till.total │                              │ 'bob' has ended
@@ -147,7 +147,7 @@ def test_a_narrow_terminal_gets_one_column_for_all_tasks() -> None:
 
 
 def test_causes_values_and_reasons_are_shown() -> None:
-    """What happened comes first, in sentences; tasks that do not matter have no column; a switch has its reason."""
+    """What happened comes first, in sentences; tasks that do not matter have no column, and their steps are counted."""
     assert _drawn(LOST_UPDATE, width=100).startswith(EXPLAINED)
 
 

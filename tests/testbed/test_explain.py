@@ -9,7 +9,7 @@ from queue import Empty
 import msgspec
 
 from omni_ipc.explanations import Explanation
-from omni_ipc.records import Cause, Origin, Step, Trace
+from omni_ipc.records import Access, Cause, Failure, FailureKind, Origin, Step, Trace
 from omni_ipc.testbed import ControlledRuntime, explore, replay
 from omni_ipc.testbed.explain import explain
 from omni_ipc.testbed.explain.causes import find_causes
@@ -142,6 +142,40 @@ def test_conflicts_leave_out_what_follows_from_others() -> None:
         assert steps[conflict.earlier].task != steps[conflict.later].task
         assert steps[conflict.earlier].action != "field.read" or steps[conflict.later].action != "field.read"
     assert len(explanation.conflicts) <= 4
+
+
+def test_a_write_conflicts_with_a_read_that_its_own_task_has_read_after() -> None:
+    """Two reads are in no order; so nothing of it follows from others. What was written before both does."""
+    steps = [
+        Step(task, f"item.{'write' if writes else 'read'}", {}, accesses=(Access("dict1", writes, "{}"),))
+        for task, writes in [("c", True), ("a", False), ("b", False), ("b", True)]
+    ]
+    failure = Failure(FailureKind.EXCEPTION, "KeyError: 1", "a")
+    explanation = explain(Trace(1, "s", Origin.EXPLORED, tuple(steps), failure=failure, causes=(Cause(1, 3, "dict1"),)))
+    assert [(conflict.earlier, conflict.later) for conflict in explanation.conflicts] == [(0, 1), (0, 2), (1, 3)]
+
+
+def test_of_an_item_the_value_that_is_told_is_that_of_its_container() -> None:
+    """And said to be: "set d['a'] to {'a': 1}" would read as if one lay in the other."""
+
+    def scenario() -> None:
+        entries: dict[str, list[int]] = {}
+
+        def note() -> None:
+            if "a" not in entries:
+                entries["a"] = []
+            entries["a"].append(1)
+
+        threads = [threading.Thread(target=note, name=name) for name in ("ann", "bob")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert entries == {"a": [1, 1]}
+
+    story = " ".join(explained(scenario).story)
+    assert "'ann' read entries['a'] (entries = {}, test_explain.py:" in story
+    assert "before 'bob' set entries['a'] (entries = {'a': []}, test_explain.py:" in story
 
 
 def test_a_trace_of_which_nothing_is_known_but_its_steps_is_shown_whole() -> None:

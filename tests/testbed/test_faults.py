@@ -259,6 +259,69 @@ def test_an_asyncio_task_is_cancelled_at_any_of_its_awaits() -> None:
     held(lambda: cancelled_holding(careful=True), Cancel())
 
 
+def awaiting_a_future(*, careful: bool = True) -> str:
+    """Await a future of the loop that a thread settles."""
+
+    async def main() -> str:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+
+        def settle() -> None:
+            if not (careful and future.done()):
+                future.set_result("result")
+
+        settler = threading.Thread(target=lambda: loop.call_soon_threadsafe(settle), name="settler")
+        settler.start()
+        try:
+            return str(await future)
+        except asyncio.CancelledError:
+            return "cancelled"
+        finally:
+            settler.join()
+
+    return asyncio.run(main())
+
+
+def test_a_future_of_a_loop_is_cancelled_and_its_result_comes_all_the_same() -> None:
+    """As where a wait was given up on; those that asyncio makes for itself are left alone."""
+    failure = caught(lambda: awaiting_a_future(careful=False), Cancel()).failure
+    assert failure is not None
+    assert "InvalidStateError" in failure.message
+    assert set(held(awaiting_a_future, Cancel("Future-1")).outcomes) == {"'result'", "'cancelled'"}
+
+
+def test_the_task_that_a_loop_runs_for_is_cancelled_if_it_is_named() -> None:
+    """At its awaits; not before its first step, nor what asyncio closes the loop down with, which nobody can mend."""
+    assert set(held(awaiting_a_future, Cancel("Task-1")).outcomes) == {"'result'", "'cancelled'"}
+    for other in ("Task-2", "Task-3"):
+        assert held(awaiting_a_future, Cancel(other)).outcomes == ("'result'",)
+
+
+def test_the_name_that_a_task_was_given_is_that_of_its_cancellation() -> None:
+    """In traces and where it is asked for; some versions of asyncio give it only after the task was made."""
+    for fault in (Cancel(), Cancel("work")):
+        trace = caught(lambda: cancelled_holding(careful=False), fault).trace
+        assert trace is not None
+        assert [step.task for step in trace.steps if step.action.startswith("fault.")] == ["cancel(work)"]
+        assert {step.fields.get("callback") for step in trace.steps} >= {"work", "work: cancel()"}
+    assert not held(lambda: cancelled_holding(careful=True), Cancel("work")).notes
+
+
+@pytest.mark.parametrize("fault", [Cancel(), LateMessage(), SpuriousWakeup()])
+def test_a_fault_that_had_nothing_to_strike_is_told(fault: Fault) -> None:
+    """Also if it was to strike anything: who reads that it holds with cancellations would believe it."""
+
+    def scenario() -> None:
+        asyncio.run(asyncio.sleep(0))
+        thread = threading.Thread(target=int)
+        thread.start()
+        thread.join()
+
+    (note,) = held(scenario, fault).notes
+    assert note.startswith(f"{fault} was never possible: ")
+    assert ("cancel:Task-1" in note) == isinstance(fault, Cancel)
+
+
 def test_a_message_that_comes_late_may_be_overtaken() -> None:
     """A reader that relies on the order of two puts is found; one that sorts them out holds."""
 

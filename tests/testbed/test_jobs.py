@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.testbed import ControlledRuntime, Progress, explore, replay
 from omni_ipc.testbed.loading import load, name_of
+from omni_ipc.testbed.merging import News, merged
 from tests.testbed.kernels import and_join, lost_update, philosophers
 from tests.testbed.test_resuming import UNGUARDED, facts
 from tests.testbed.test_strategies import many_orders
@@ -24,7 +26,7 @@ def test_two_jobs_sample_what_one_samples() -> None:
     both = explore(many_orders, strategy="random", runs=200, seed=2, jobs=2, progress=told.append)
     assert (both.verdict, both.schedules, both.steps) == (Verdict.BOUNDED, 200, alone.steps)
     assert (both.traces, both.outcomes) == (alone.traces, alone.outcomes)
-    assert both.reason.endswith("(in 2 jobs)")
+    assert both.reason.endswith("100 of the last 100 were new orders (in each of 2 jobs)")
     assert told[-1].schedules == 200
 
 
@@ -65,6 +67,16 @@ def test_a_failure_of_one_job_ends_all_and_replays_here() -> None:
     assert report.verdict is Verdict.VIOLATED
     assert report.trace is not None
     assert replay(philosophers, report.trace).failure == report.failure
+
+
+def test_what_each_job_says_of_its_own_runs_is_said_to_be_of_each() -> None:
+    """Else "50 runs" would stand over "100 schedules"; what differs stands beside each other, and adds up."""
+    own = explore(many_orders, strategy="random", runs=50)
+    alike = merged([News(50, report=own), News(50, report=own)], "random")
+    assert alike.reason == f"{own.reason} (in each of 2 jobs)"
+    other = msgspec.structs.replace(own, reason="50 runs of something else")
+    unlike = merged([News(50, report=own), News(50, report=other)], "random")
+    assert unlike.reason == f"{own.reason}; {other.reason} (in 2 jobs)"
 
 
 @pytest.mark.parametrize(("scenario", "strategy"), [(many_orders, "delay-bounded"), (lost_update, "brute-force")])

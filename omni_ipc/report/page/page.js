@@ -75,6 +75,7 @@
     const table = make("table");
     for (const access of step.accesses) {
       const line = make("tr"), value = make("td", "access");
+      if (access.whole !== null && access.value !== null) value.append(`${access.whole} = `);
       if (access.before !== null && access.before !== access.value) value.append(make("span", "was", access.before));
       value.append(access.value === null ? "" : access.value);
       line.append(make("td", "", access.writes ? "writes" : "reads"), make("td", "access", access.target), value);

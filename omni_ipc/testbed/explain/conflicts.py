@@ -64,11 +64,14 @@ class History:
         for target, all_uses in self.uses.items():
             uses = [use for use in all_uses if use.at in shown]
             for place, later in enumerate(uses):
+                has_read = False  # what that came after is before this one, too
                 for earlier in reversed(uses[:place]):
-                    if earlier.task != later.task and (earlier.writes or later.writes):
+                    is_implied = earlier.writes and has_read
+                    if earlier.task != later.task and (earlier.writes or later.writes) and not is_implied:
                         yield Conflict(earlier.at, later.at, target, self.names.orders(target))
-                    if earlier.writes or (later.writes and earlier.task == later.task):
+                    if earlier.writes:
                         break  # what came before it came before this one, too
+                    has_read |= later.writes and earlier.task == later.task
 
     def _happened_before(self) -> list[int]:
         """Return, for each step, the set of the steps before it, as bits."""

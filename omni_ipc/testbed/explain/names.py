@@ -70,9 +70,13 @@ class Names:
         return replace(
             step,
             fields={name: self._field(value) for name, value in step.fields.items()},
-            accesses=tuple(replace(access, target=self.text(access.target)) for access in step.accesses),
+            accesses=tuple(map(self._access, step.accesses)),
             switch=None if step.switch is None else replace(step.switch, reason=self.text(step.switch.reason)),
         )
+
+    def _access(self, access: Access) -> Access:
+        """Name what is accessed, and, as what it is called, the whole object that it is a part of."""
+        return replace(access, target=self.text(access.target), called=self.text(root(access.target)))
 
     def _field(self, value: Field) -> Field:
         return self.text(value) if isinstance(value, str) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from omni_ipc.explanations import whose_value
 from omni_ipc.records import Access, Step
 
 _LONGEST = 60  # characters of a value in a sentence
@@ -86,6 +87,8 @@ def did(step: Step, target: str | None = None) -> str:
     verb, of = _verb(step, target)
     if access is not None and value is not None and is_region(step):
         notes[0] = f"{target} = {value}"
+    elif access is not None and value is not None and (whole := whose_value(step, access)) != access.target:
+        notes[0] = f"{whole} = {value}"
     elif access is not None and access.writes and value is not None and step.action.endswith(".write"):
         of, notes = f"{of} to {value}", notes[1:]
     noted = f" ({', '.join(notes)})" if notes else ""

@@ -50,3 +50,8 @@ class Agent(Task):
         self.pending = Operation(action, None, nothing, extra=fields)
         self.ready = possible
         self.act = act
+
+    def call(self, name: str, action: str) -> None:
+        """Give it another name, and its step another action, from now on."""
+        assert self.pending is not None
+        self.name, self.pending.action = name, action

@@ -23,7 +23,12 @@ class Cancellable(Protocol):
     def identity(self) -> Hashable:
         """A key that is the same in every schedule."""
 
-    def can_be_cancelled(self) -> bool: ...
+    def can_be_cancelled(self, *, by_name: bool) -> bool:
+        """Tell whether it is unsettled.
+
+        Args:
+            by_name: whether this one is meant, or any: some are spared then.
+        """
 
     def cancel_at_once(self) -> Callable[[], object] | None:
         """Cancel it, in the step in progress, and return what is to follow, as a task of its own: its callbacks."""
@@ -34,7 +39,8 @@ class Cancel:
     """Cancels what nobody has settled yet.
 
     Args:
-        target: name of a future or an asyncio task as traces tell it, "future2"; empty for any.
+        target: name of a future or an asyncio task as traces tell it, "future2", "Future-1" or "Task-2"; empty for
+            any, but for the task that a loop runs for, whose end would be that of nearly every scenario.
         at_most: how many times in a run.
     """
 
@@ -53,17 +59,25 @@ class Cancel:
                 kernel.launch_beside(f"after cancel({made.name})", follow, key=made.identity)
 
         def adopt(made: object) -> None:
-            if isinstance(made, Cancellable):
-                if self.target in ("", made.name):
-                    kernel.met.add(str(self))
-                name = self.target or made.name
-                kernel.add_fault(
-                    f"cancel({name})",
-                    action=f"fault.cancel({name})",
-                    possible=lambda: self.target in ("", made.name) and made.can_be_cancelled(),
-                    act=lambda: cancel(made),
-                    budget=budget,
-                    key=made.identity,
-                )
+            if not isinstance(made, Cancellable):
+                return
+            name = self.target or made.name
+
+            def possible() -> bool:
+                if self.target not in ("", made.name) or not made.can_be_cancelled(by_name=bool(self.target)):
+                    return False
+                kernel.met.add(str(self))
+                if not self.target and made.name != name:  # asyncio names some tasks only after it has made them
+                    agent.call(f"cancel({made.name})", f"fault.cancel({made.name})")
+                return True
+
+            agent = kernel.add_fault(
+                f"cancel({name})",
+                action=f"fault.cancel({name})",
+                possible=possible,
+                act=lambda: cancel(made),
+                budget=budget,
+                key=made.identity,
+            )
 
         kernel.on_made.append(adopt)

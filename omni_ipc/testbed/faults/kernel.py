@@ -45,7 +45,7 @@ class FaultingKernel(Kernel):
         on_launch: called with each new task before its first step.
         on_made: called with each new object that announces itself.
         hooks: names of the faults that code may ask for.
-        met: faults with a target that was there, as ``str()`` writes them.
+        met: faults that had something to strike, as ``str()`` writes them.
     """
 
     def __init__(self, chooser: Chooser, *, faults: Sequence[Fault] = (), **options: Any) -> None:
@@ -84,7 +84,7 @@ class FaultingKernel(Kernel):
         budget: Budget,
         fields: Mapping[str, Field] | None = None,
         key: Hashable = None,
-    ) -> None:
+    ) -> Agent:
         """Add something that may happen, as often as a budget allows; see `Agent`.
 
         Args:
@@ -96,7 +96,7 @@ class FaultingKernel(Kernel):
             self.writes |= budget.bit
             act()
 
-        self._add(name, action, lambda: budget.left > 0 and possible(), spend, fields, key)
+        return self._add(name, action, lambda: budget.left > 0 and possible(), spend, fields, key)
 
     def add_fault_of_each_task(
         self, verb: str, *, possible: Callable[[Task], bool], act: Callable[[Task], object], budget: Budget
@@ -184,11 +184,12 @@ class FaultingKernel(Kernel):
         act: Callable[[], object],
         fields: Mapping[str, Field] | None,
         key: Hashable,
-    ) -> None:
+    ) -> Agent:
         number = self.identities["agent", name, key]
         agent = Agent(name, len(self.tasks), number, action=action, possible=possible, act=act, fields=fields)
         self.tasks.append(agent)
         self.agents.append(agent)
+        return agent
 
     def _finish(self) -> Task:
         """End the run in good order: nobody is left alive who must end."""

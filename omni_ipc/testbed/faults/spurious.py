@@ -27,7 +27,10 @@ class SpuriousWakeup:
 
         def could_wake(task: Task) -> bool:
             asleep: Callable[[], bool] | None = getattr(task.pending, "asleep", None)
-            return asleep is not None and not task.ended and asleep() and not task.ready()
+            if asleep is None or task.ended or not asleep() or task.ready():
+                return False
+            kernel.met.add(str(self))
+            return True
 
         def wake(task: Task) -> None:
             assert task.pending is not None

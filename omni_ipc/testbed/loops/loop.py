@@ -19,9 +19,10 @@ from asyncio import constants
 from collections.abc import AsyncGenerator, Callable
 from contextvars import Context
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.loops.cancelling import CancellableTask
+from omni_ipc.testbed.loops.cancelling import CancellableFuture, CancellableTask, is_made_by_the_code
 from omni_ipc.testbed.loops.futures import LoopFuture, LoopTask, Owned
 from omni_ipc.testbed.loops.generators import Begun
 from omni_ipc.testbed.loops.oracle import describe_context
@@ -32,6 +33,7 @@ from omni_ipc.testbed.loops.weak import WeakList
 from omni_ipc.testbed.operations import Operation, Reading, nothing
 from omni_ipc.testbed.standard import clock
 from omni_ipc.testbed.tasks import RunEnded
+from omni_ipc.testbed.where import locate_here
 
 _JOINING_S = getattr(constants, "THREAD_JOIN_TIMEOUT", None)
 
@@ -43,6 +45,7 @@ class ControlledLoop(TurningLoop):
         super().__init__(kernel)
         self.loops.all.append(self)
         self._made: WeakList[asyncio.Future[Any]] = WeakList()  # tasks, and futures that failed
+        self._sent: WeakKeyDictionary[Any, str | None] = WeakKeyDictionary()  # the line that has sent a callback
         self._asyncgens = Begun(kernel)
         self._posting = post(self.subject)
         self._queueing = queue(self.subject)
@@ -101,6 +104,7 @@ class ControlledLoop(TurningLoop):
         else:
             handle = asyncio.Handle(callback, args, self, context)
             self._ready.append(handle)
+        self._note_sent(handle)
         return handle
 
     def call_soon_threadsafe(
@@ -121,7 +125,12 @@ class ControlledLoop(TurningLoop):
         return timer
 
     def create_future(self) -> LoopFuture:
-        return LoopFuture(loop=self, number=next(self.loops.numbers))
+        number = next(self.loops.numbers)
+        future = LoopFuture(loop=self, number=number)
+        if is_made_by_the_code():  # what asyncio makes for its locks and timers, nobody else has
+            name = f"Future-{next(self.loops.future_numbers)}"
+            self.kernel.announce(CancellableFuture(future, self, number, name))
+        return future
 
     def create_task(self, coro: Any, *, name: object = None, **options: Any) -> asyncio.Task[Any]:
         self._check_closed()
@@ -134,7 +143,7 @@ class ControlledLoop(TurningLoop):
         else:
             task = super().create_task(coro, name=name, **options)
         self._made.add(task)
-        self.kernel.announce(CancellableTask(task, self, number))
+        self.kernel.announce(CancellableTask(task, self, number, task.get_name()))
         return task
 
     def run_next(self, callback: Callable[..., object]) -> None:
@@ -151,7 +160,8 @@ class ControlledLoop(TurningLoop):
             super().default_exception_handler(context)
         else:
             kernel = self.kernel
-            kernel.failure = kernel.failure or describe_context(context, kernel.current.name)
+            sent = self._sent.get(context["handle"]) if "handle" in context else None
+            kernel.failure = kernel.failure or describe_context(context, kernel.current.name, sent)
             kernel.halt()
 
     def shutdown_default_executor(self, timeout: float | None = None) -> Any:
@@ -212,7 +222,13 @@ class ControlledLoop(TurningLoop):
     def _post(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
         self.kernel.writes |= self.subject.queue
         handle: asyncio.Handle = super().call_soon_threadsafe(callback, *args, context=context)
+        self._note_sent(handle)
         return handle
+
+    def _note_sent(self, handle: asyncio.Handle) -> None:
+        """Remember who has sent a callback, if somebody looks on: where it raises, nobody of them is on the stack."""
+        if self.kernel.observer is not None:
+            self._sent[handle] = locate_here()
 
     def _look(self, what: str) -> None:
         """Let a task read whether the loop runs or is closed; one that does not run it does so in a step of its own."""

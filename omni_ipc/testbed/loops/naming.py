@@ -12,10 +12,10 @@ from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 
 def task_title(task: asyncio.Task[Any]) -> str:
-    """Name a task, and its coroutine: "Task-2 consume"."""
+    """Name a task, and its coroutine, unless they are called the same: "Task-2 consume"."""
     coro: Any = task.get_coro()
-    name = getattr(coro, "__qualname__", type(coro).__name__)
-    return f"{task.get_name()} {name.rpartition('<locals>.')[2]}"
+    name = getattr(coro, "__qualname__", type(coro).__name__).rpartition("<locals>.")[2]
+    return name if name == task.get_name() else f"{task.get_name()} {name}"
 
 
 def handle_title(handle: asyncio.Handle) -> str:

@@ -11,17 +11,18 @@ from typing import Any
 from omni_ipc.records import Failure, FailureKind
 from omni_ipc.testbed.brief import say_error
 from omni_ipc.testbed.loops.naming import handle_title, task_place, task_title
-from omni_ipc.testbed.where import is_ours, locate_error
+from omni_ipc.testbed.where import is_ours, is_stdlib, locate_error
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _NEVER_RETRIEVED = "exception was never retrieved"
 
 
-def describe_context(context: Mapping[str, Any], task: str) -> Failure:
+def describe_context(context: Mapping[str, Any], task: str, sent: str | None = None) -> Failure:
     """Describe what a loop told its exception handler.
 
     Args:
         task: that ran then.
+        sent: the line that has sent the callback, if it was noted.
     """
     error: BaseException | None = context.get("exception")
     subject = context.get("task") or context.get("future")
@@ -29,9 +30,9 @@ def describe_context(context: Mapping[str, Any], task: str) -> Failure:
         return _pending([subject], "was destroyed while it waited, and nobody can wake it any more", task)
     return Failure(
         kind=FailureKind.EXCEPTION,
-        message=_ADDRESS.sub("", f"{_what(context, subject)}{_text(error)}"),
+        message=_ADDRESS.sub("", _message(error, _what(context, subject))),
         task=task,
-        where=None if error is None else locate_error(error.__traceback__),
+        where=None if error is None else _place(error, sent),
         details=() if error is None else _lines(error),
     )
 
@@ -62,18 +63,22 @@ def _what(context: Mapping[str, Any], subject: object) -> str:
     message: str = context.get("message") or "unhandled exception in an event loop"
     handle = context.get("handle")
     if handle is not None:
-        return f"the callback {handle_title(handle)} raised"
+        return f"in the callback {handle_title(handle)}"
     if _NEVER_RETRIEVED in message:
-        return (
-            f"nobody took the exception of {task_title(subject) if isinstance(subject, asyncio.Task) else 'a future'}"
-        )
+        return f"which nobody took from {task_title(subject) if isinstance(subject, asyncio.Task) else 'a future'}"
     return f"{message} ({task_title(subject)})" if isinstance(subject, asyncio.Task) else message
 
 
-def _text(error: BaseException | None) -> str:
-    if error is None:
-        return ""
-    return f": {say_error(error)}"
+def _message(error: BaseException | None, what: str) -> str:
+    """Tell the error first, as that of a task is told."""
+    return what if error is None else f"{say_error(error)}, {what}"
+
+
+def _place(error: BaseException, sent: str | None) -> str | None:
+    """Name the line that raised; where none of the code under test did, the one that has sent what raised."""
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    is_seen = any(not (is_ours(file) or is_stdlib(file)) for file in files)
+    return locate_error(error.__traceback__) if is_seen or sent is None else sent
 
 
 def _lines(error: BaseException) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ class Loops:
         self.all: list[ControlledLoop] = []
         self.numbers = itertools.count(1)
         self.task_numbers = itertools.count(1)
+        self.future_numbers = itertools.count(1)
         self.timer_numbers = itertools.count(1)
         self.chosen: dict[int, asyncio.AbstractEventLoop | None] = {}
         self._running: dict[int, Any] = {kernel.outside.index: events._get_running_loop()}

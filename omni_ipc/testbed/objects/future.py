@@ -85,7 +85,7 @@ class ControlledFuture(Future[Any], Controlled):
         if self.kernel.perform(Operation("future.add_done_callback", self, lambda: self._listen(fn))):
             self._call(fn)
 
-    def can_be_cancelled(self) -> bool:
+    def can_be_cancelled(self, *, by_name: bool) -> bool:
         return self._state is PENDING
 
     def cancel_at_once(self) -> Callable[[], object] | None:

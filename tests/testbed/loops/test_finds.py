@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections import deque
@@ -13,6 +14,7 @@ import pytest
 
 from omni_ipc.records import FailureKind, Report, Verdict
 from omni_ipc.testbed import explore, replay
+from omni_ipc.testbed.explain import explain
 from tests.testbed.kernels import is_well
 
 Main = Callable[[], Coroutine[Any, Any, object]]
@@ -146,7 +148,11 @@ def test_a_result_for_a_cancelled_future_is_found(careful: bool) -> None:
     if careful:
         holds(run(main))
     else:
-        found(run(main), FailureKind.EXCEPTION, "the callback Future.set_result raised: InvalidStateError")
+        report = found(run(main), FailureKind.EXCEPTION, "InvalidStateError")
+        assert report.trace is not None
+        *_, last = explain(report.trace).story
+        told = r"So 'main' raised .*: invalid state, in the callback Future.set_result \(test_finds.py:\d+\)."
+        assert re.fullmatch(told, last), "with the line that has sent the callback, as none of this file raised"
 
 
 @pytest.mark.parametrize("looks_again", [False, True])
