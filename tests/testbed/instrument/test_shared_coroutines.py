@@ -111,6 +111,34 @@ def test_an_order_in_which_it_matters_replays(tmp_path: Path) -> None:
         assert replay(scenario, report.trace).failure == report.failure
 
 
+_BESIDE = """
+def main():
+    out = []; box = {"x": 0}; other = {"y": 0}; tasks = []
+    async def beside(): other["y"] = 1
+    async def once():
+        tasks.append(asyncio.ensure_future(beside()))
+        box["x"] = 1
+        await asyncio.sleep(0)
+    shared = once()
+    async def a():
+        try: await shared
+        except (RuntimeError, ValueError): pass
+    async def b():
+        x = box["x"]
+        try: await shared
+        except (RuntimeError, ValueError) as e: out.append((x, said(e), other["y"]))
+    loops(a, b); return out
+"""
+
+
+def test_it_runs_up_to_where_it_waits(tmp_path: Path) -> None:
+    """Another thread may come behind all that it does before, and ahead of what its loop runs while it waits."""
+    with written(together(LOOPS + _BESIDE), "beside", tmp_path) as module:
+        report = explore(module.main, strategy="dpor", runs=2_000)
+    assert report.verdict is Verdict.HOLDS, report.reason
+    assert str([(1, "ValueError coroutine already executing", 0)]) in report.outcomes
+
+
 _GUARDED = """
 def main():
     out = []; lock = threading.Lock()
