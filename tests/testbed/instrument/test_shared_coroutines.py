@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import closing
@@ -137,6 +138,29 @@ def test_it_runs_up_to_where_it_waits(tmp_path: Path) -> None:
         report = explore(module.main, strategy="dpor", runs=2_000)
     assert report.verdict is Verdict.HOLDS, report.reason
     assert str([(1, "ValueError coroutine already executing", 0)]) in report.outcomes
+
+
+_EAGER = """
+def main():
+    out = []
+    async def once(): await asyncio.sleep(0)
+    shared = once()
+    async def take():
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(asyncio.eager_task_factory)
+        try: out.append(await loop.create_task(shared))
+        except (RuntimeError, ValueError) as e: out.append(said(e))
+    loops(take, take); return sorted(map(str, out))
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no task of Python 3.11 runs at once")
+def test_a_task_that_runs_at_once_is_seen_to(tmp_path: Path) -> None:
+    """No callback of its loop lets it go on then."""
+    with written(together(LOOPS + _EAGER), "eager", tmp_path) as module:
+        report = explore(module.main, strategy="dpor", runs=2_000)
+    said = ("RuntimeError cannot reuse already awaited coroutine", "ValueError coroutine already executing")
+    assert sorted(report.outcomes) == [str(["None", each]) for each in said], report.reason
 
 
 _GUARDED = """
