@@ -1,8 +1,8 @@
 """What rewritten code calls where it awaits: a coroutine that event loops of several threads await has a state.
 
 Who awaits one that nobody has awaited runs it; else an error says that it runs, waits, or has ended. It begins, goes on
-after a wait and ends where its own code tells so, at points; and where a loop lets it go on, or wait again, the loop
-tells that of the step in progress.
+after a wait, comes to the next one and ends where its own code tells so, at points; and where a loop lets it go on, or
+wait again, the loop tells that of the step in progress.
 
 Only coroutines of functions of which two tasks have met one are followed: programs with event loops are full of others.
 """
@@ -31,11 +31,15 @@ class Awaiting(Touching):
         kernel.running = self._run_by_loop
 
     def touch_awaited(self, site: int, value: Any) -> Any:
-        """Announce that something is about to be awaited, if it is a coroutine or a generator."""
-        if self._company is not None and type(value) in (CoroutineType, GeneratorType):
-            self._meet(value)
-            if self._is_followed(value):
-                self._use(site, value, ())
+        """Announce that something is about to be awaited: by coroutines that run up to here, and may wait then."""
+        if self._company is not None and self._points is not None:
+            is_run = type(value) in (CoroutineType, GeneratorType)
+            if is_run:
+                self._meet(value)
+            if self._points.followed:
+                own = [value] if is_run and self._is_followed(value) else []
+                running = self._running_in(sys._getframe(1))
+                self._together(self._company, lambda: [(site, part) for part in (*own, *running)])
         return value
 
     def _pass(self, site: int, function: Any, arguments: tuple[Any, ...]) -> None:
@@ -53,8 +57,8 @@ class Awaiting(Touching):
             value: what it has awaited.
         """
         if self._company is not None and self._points is not None and self._points.followed:
-            frame = sys._getframe(1)
-            self._together(self._company, lambda: [(site, part) for part in self._running_in(frame)])
+            running = self._running_in(sys._getframe(1))
+            self._together(self._company, lambda: [(site, part) for part in running])
         return value
 
     def _is_followed(self, value: object) -> bool:
@@ -63,7 +67,9 @@ class Awaiting(Touching):
 
     def _running_in(self, frame: FrameType | None) -> list[object]:
         """Give what is followed of all that a frame, and those that have called it, are runs of."""
-        found = []
+        found: list[object] = []
+        if self._points is None or not self._points.followed:
+            return found
         while frame is not None:
             running = self.generators.of(frame)
             if running is not frame and self._is_followed(running):

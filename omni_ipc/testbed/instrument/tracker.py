@@ -104,7 +104,12 @@ class Tracker(Awaiting):
             return iterable
         if points.effects.use(site, SITES[site], kind) is None:
             return iterable
-        return AsyncSteps(iterable, functools.partial(self._step, self._shown(site + 1, iterable), site))
+        return AsyncSteps(iterable, functools.partial(self._async_step, self._shown(site + 1, iterable), site))
+
+    def _async_step(self, shown: Uses, site: int, steps: Any) -> None:
+        """Announce the same, and that the coroutine whose loop it is still runs: it may wait for what comes."""
+        running = self._running_in(sys._getframe(1))
+        self._step([*shown, *((site, part) for part in running)], site, steps)
 
     def _step(self, shown: Uses, site: int, steps: Any) -> None:
         """Announce a step of an iterator or a view, and that what it shows is read."""
@@ -124,7 +129,8 @@ class Tracker(Awaiting):
             frame = sys._getframe(1)
             is_generator = frame.f_code.co_flags & _GENERATORS
             running = self.generators.of(frame) if is_generator else frame.f_code
-            self._together(self._company, lambda: [(site, part) for part in (running, *owner)])
+            used = (running, *owner, *self._running_in(frame.f_back))
+            self._together(self._company, lambda: [(site, part) for part in used])
         return value
 
     def touch_next(self, site: int, steps: Any) -> Any:

@@ -141,6 +141,8 @@ class ControlledLoop(TurningLoop):
         if self._task_factory is None:
             task: asyncio.Task[Any] = LoopTask(coro, loop=self, number=number, name=name, **options)
         else:
+            if self.kernel.running is not None:
+                self.kernel.running(coro)  # it may run at once, as those of `asyncio.eager_task_factory` do
             task = super().create_task(coro, name=name, **options)
         self._made.add(task)
         self.kernel.announce(CancellableTask(task, self, number, task.get_name()))

@@ -245,6 +245,6 @@ def main():
 """,
 }
 PROGRAMS = {f"coroutine_{name}": together(LOOPS + body) for name, body in BODIES.items()}
-_SHORT = ("it_waits", "closed", "awaited_in_the_library")
+_SHORT = ("it_waits", "awaited_in_the_library")
 FEW = {name: PROGRAMS[name] for name in map("coroutine_{}".format, _SHORT)}
 MORE = {name: source for name, source in PROGRAMS.items() if name not in FEW}

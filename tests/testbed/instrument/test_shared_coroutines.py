@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import closing
@@ -109,6 +110,57 @@ def test_an_order_in_which_it_matters_replays(tmp_path: Path) -> None:
         assert report.failure is not None, report.reason
         assert report.trace is not None
         assert replay(scenario, report.trace).failure == report.failure
+
+
+_BESIDE = """
+def main():
+    out = []; box = {"x": 0}; other = {"y": 0}; tasks = []
+    async def beside(): other["y"] = 1
+    async def once():
+        tasks.append(asyncio.ensure_future(beside()))
+        box["x"] = 1
+        await asyncio.sleep(0)
+    shared = once()
+    async def a():
+        try: await shared
+        except (RuntimeError, ValueError): pass
+    async def b():
+        x = box["x"]
+        try: await shared
+        except (RuntimeError, ValueError) as e: out.append((x, said(e), other["y"]))
+    loops(a, b); return out
+"""
+
+
+def test_it_runs_up_to_where_it_waits(tmp_path: Path) -> None:
+    """Another thread may come behind all that it does before, and ahead of what its loop runs while it waits."""
+    with written(together(LOOPS + _BESIDE), "beside", tmp_path) as module:
+        report = explore(module.main, strategy="dpor", runs=2_000)
+    assert report.verdict is Verdict.HOLDS, report.reason
+    assert str([(1, "ValueError coroutine already executing", 0)]) in report.outcomes
+
+
+_EAGER = """
+def main():
+    out = []
+    async def once(): await asyncio.sleep(0)
+    shared = once()
+    async def take():
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(asyncio.eager_task_factory)
+        try: out.append(await loop.create_task(shared))
+        except (RuntimeError, ValueError) as e: out.append(said(e))
+    loops(take, take); return sorted(map(str, out))
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no task of Python 3.11 runs at once")
+def test_a_task_that_runs_at_once_is_seen_to(tmp_path: Path) -> None:
+    """No callback of its loop lets it go on then."""
+    with written(together(LOOPS + _EAGER), "eager", tmp_path) as module:
+        report = explore(module.main, strategy="dpor", runs=2_000)
+    said = ("RuntimeError cannot reuse already awaited coroutine", "ValueError coroutine already executing")
+    assert sorted(report.outcomes) == [str(["None", each]) for each in said], report.reason
 
 
 _GUARDED = """

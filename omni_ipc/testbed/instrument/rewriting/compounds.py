@@ -45,7 +45,12 @@ class Compounds(Storing):
         return self._block(node)
 
     def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.stmt:  # noqa: N802
-        return self._block(node)
+        block, last = self._block(node), node.body[-1]
+        if self.is_inside:  # it may wait at its beginning and at its end
+            for item in block.items:
+                item.context_expr = self.running_on(item.context_expr, item.context_expr)
+            block.body.append(ast.copy_location(ast.Expr(self.running_on(last)), last))
+        return block
 
     def visit_If(self, node: ast.If) -> ast.stmt:  # noqa: N802
         node.test = self.truth(node.test)
