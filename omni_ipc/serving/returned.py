@@ -64,7 +64,10 @@ def _misfit(value: Any, request: Request, device: Device, method: str) -> BaseEx
     try:
         elsewhere = {str(getattr(leaf, "device", "cpu")) for leaf in trees.leaves(value)} - {"cpu", device.name}
     except RecursionError:
-        return ValueError(f"{method}() returned an output for request '{request.id}' that contains itself.")
+        return ValueError(
+            f"{method}() returned an output for request '{request.id}' that contains itself, or lies too deep. Give a "
+            "flatter tree."
+        )
     except Exception as error:  # of an attribute of the user's class
         return error
     if not elsewhere:

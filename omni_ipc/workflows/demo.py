@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from omni_ipc.conformance.children import Children
 from omni_ipc.conformance.counterexample import find_counterexample, save_itf, to_trace
 from omni_ipc.conformance.manifest import Manifest, Role
 from omni_ipc.conformance.manifest import load as load_manifest
+from omni_ipc.conformance.scratch import scratch_folder
 from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive, OmniError
 from omni_ipc.records import Failure, Report, Trace, Verdict
@@ -95,7 +95,7 @@ def run(*, keep: Path | None = None, progress: Progress = lambda *_: None) -> De
     device = best_device()
     cells: list[Cell] = []
     with contextlib.ExitStack() as resources:
-        folder = keep or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="omni_ipc.")))
+        folder = keep or resources.enter_context(scratch_folder())
         bench = _Bench(
             manifest=load_manifest(),
             toolchain=toolchain,

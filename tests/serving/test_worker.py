@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -74,6 +75,8 @@ class Told:
                 value: list[Any] = []
                 value.append(value)
                 return value
+            case "deep":
+                return functools.reduce(lambda inner, _: [inner], range(20_000), [])
         return np.full(3, len(request.prompt))
 
 
@@ -120,6 +123,7 @@ MISFITS = [
     ("object", "the output of request 'r1'.image is a builtins.object, which cannot travel"),
     ("error", "no such size"),
     ("itself", "forward() returned an output for request 'r1' that contains itself"),
+    ("deep", "or lies too deep. Give a flatter tree."),
     (
         "elsewhere",
         "forward() returned a tensor on cuda:7 for request 'r1', and the worker computes on cpu. Move it there, or to "

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
+from omni_ipc.conformance.toolchain import Toolchain
 from omni_ipc.errors import PeerDied
 from omni_ipc.records import Verdict
+from omni_ipc.workflows import demo
 from omni_ipc.workflows.demo import Cell, Demo, Shown, Stage, cell_of
 
 
@@ -43,3 +48,18 @@ def test_one_unexpected_cell_is_enough() -> None:
     bad = Cell("race", Stage.TRACE, False, "", ())
     assert Demo((good,), "cpu", 1.0).verdict is Verdict.HOLDS
     assert Demo((good, bad), "cpu", 1.0).verdict is Verdict.VIOLATED
+
+
+@pytest.mark.torch
+def test_what_a_killed_demo_has_left_goes_with_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its traces lie in a folder that the next one knows as nobody's."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(demo, "RACES", ())
+    monkeypatch.setattr(Toolchain, "find", lambda: None)
+    folders: list[Path] = []
+    monkeypatch.setattr(demo, "_Bench", lambda **parts: folders.append(parts["folder"]))
+    left = tmp_path / "omni-ipc-scratch-left"
+    left.mkdir()
+    demo.run()
+    assert folders[0].parent == tmp_path
+    assert list(tmp_path.iterdir()) == []
