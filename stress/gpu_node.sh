@@ -31,10 +31,22 @@ step() {
     during "$@" >"$out/$name.log" 2>&1
     told=''
     [ "$code" -ne 124 ] || told="did not end within $1 s; "
-    [ "$code" -eq 0 ] || told=": $told$(grep -m 1 -e '^ *✗' -e '^ *?' "$out/$name.log" || tail -n 1 "$out/$name.log")"
+    [ "$code" -eq 0 ] || told=$told$(grep -m 1 -e '^ *✗' -e '^ *?' "$out/$name.log" || tail -n 1 "$out/$name.log")
     [ "$code" -le 2 ] || code=3 # or it ran out of its time, or was killed
     codes="$codes $code"
-    rows="$rows$(printf '%-8s %4s %6d s   %s' "$name" "$code" $(($(date +%s) - began)) "$out/$name.log$told")
+    row "$name" "$code" "$(($(date +%s) - began)) s" "$out/$name.log"
+    [ -z "$told" ] || below "$told"
+}
+
+# row NAME CODE TOOK LOG: a row of the table
+row() {
+    rows="$rows$(printf '%-8s %4s %8s   %s' "$@")
+"
+}
+
+# below WORDS: what there is to be told of the last row, in 80 columns
+below() {
+    rows="$rows$(printf '%s\n' "$1" | fold -s -w 71 | sed 's/^ */         /; s/ *$//')
 "
 }
 
@@ -47,12 +59,18 @@ PATH=$venv/bin:$PATH
 export PATH
 cd "$here/.." || exit 2
 step doctor 120 omni-ipc doctor --json "$out/doctor.json"
+lacking=$(sed -n 's/ *missing  .*//p' "$out/doctor.log" 2>/dev/null | paste -s -d , - | sed 's/,/, /g')
+[ -z "$lacking" ] || below "missing: $lacking" # it is for the check to say whether that is needed
 step check 1800 sh "$here/gpu_check.sh" --device "$device" --out "$out/check" -- "$@"
 seconds=$([ -n "$stopped" ] || python -c 'import sys; print(round(60 * float(sys.argv[1])))' "$minutes")
 if [ "${seconds:-0}" -gt 0 ]; then
     step soak $((seconds + 600)) omni-ipc stress soak --minutes "$minutes" --workers "$workers" --device "$device" \
         --seed "$seed" --out "$out/soak" --json "$out/soak.json"
-    [ ! -f "$out/soak/account.json" ] || step page 120 omni-ipc stress report "$out/soak" --html "$out/soak.html"
+    if [ -f "$out/soak/account.json" ]; then
+        step page 120 omni-ipc stress report "$out/soak" --html "$out/soak.html"
+    elif [ -z "$stopped" ]; then
+        row page - - 'not made: the soak left no account'
+    fi
 fi
 
 printf '%-8s %4s %8s   %s\n%s' step code took log "$rows"

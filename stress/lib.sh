@@ -14,6 +14,7 @@ options() {
     while [ $# -gt 0 ]; do
         taken=$((taken + 1))
         [ "$1" != -- ] || return 0
+        case $1 in -h | --help) explain && exit 0 ;; esac
         case " $known " in
         *" ${1#--} "*) [ "$1" != "${1#--}" ] || usage ;;
         *) usage ;;
@@ -25,9 +26,14 @@ options() {
     done
 }
 
-# usage: say how the script is called, which stands in its first lines, and end with 2
+# explain: say how the script is called, which stands in its first lines
+explain() {
+    sed -n 's/^#   //p' "$0"
+}
+
+# usage: say so to who called it otherwise, and end with 2
 usage() {
-    sed -n 's/^#   //p' "$0" >&2
+    explain >&2
     exit 2
 }
 

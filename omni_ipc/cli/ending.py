@@ -22,8 +22,8 @@ def end(command: Callable[[], int]) -> int:
     except (Exception, KeyboardInterrupt) as error:
         if os.environ.get("OMNI_IPC_DEBUG"):
             traceback.print_exc()
-        code, sentence = ending_of(error)
-        complain(sentence)
+        code, sentence, is_list = ending_of(error)
+        complain(sentence, broken=is_list)
     return code
 
 

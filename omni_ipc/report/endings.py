@@ -7,7 +7,7 @@ import errno
 import traceback
 from typing import NamedTuple
 
-from omni_ipc.errors import InternalError, OmniError, UsageError
+from omni_ipc.errors import InternalError, OmniError, UnknownName, UsageError
 
 
 class ExitCode(enum.IntEnum):
@@ -24,6 +24,7 @@ class Ending(NamedTuple):
 
     exit_code: ExitCode
     sentence: str  # one line: what follows it, such as a worker's traceback, is for those who debug
+    is_list: bool = False  # of names, mostly: it may be broken anywhere, for nobody copies it as a command
 
 
 _OURS = {errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ENOTSOCK, errno.ECHILD, errno.ESRCH}  # mistakes of a program
@@ -41,7 +42,8 @@ def ending_of(error: BaseException) -> Ending:
             left = f". {kept}" if kept else ", and nothing is left behind."
             return Ending(ExitCode.INCONCLUSIVE, f"Interrupted: nothing was concluded{left}")
         case UsageError():
-            return Ending(ExitCode.USAGE, str(error).replace("\n", "␊"))  # of a name or a path, which is told whole
+            told = str(error).replace("\n", "␊")  # of a name or a path, which is told whole
+            return Ending(ExitCode.USAGE, told, is_list=isinstance(error, UnknownName))
         case OmniError() if not isinstance(error, InternalError):
             return Ending(ExitCode.INCONCLUSIVE, _first_line(error))
         case MemoryError():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,10 +103,19 @@ class Output:
             write_atomically(Path(self._json), data)
 
 
-def complain(sentence: str) -> None:
-    """Say on standard error what is in the way, unless the caller has closed it."""
+def complain(sentence: str, *, broken: bool = False) -> None:
+    """Say on standard error what is in the way, unless the caller has closed it.
+
+    Args:
+        broken: between words, where the terminal ends; else it is one line, so that a command in it can be copied.
+    """
     if sys.stderr is not None:
-        print(f"omni-ipc: {neutral(cut(sentence))}", file=sys.stderr)
+        told = f"omni-ipc: {neutral(cut(sentence))}"
+        print(_broken(told, max(Console(stderr=True).width, _NARROWEST)) if broken else told, file=sys.stderr)
+
+
+def _broken(text: str, width: int) -> str:
+    return textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 @contextlib.contextmanager

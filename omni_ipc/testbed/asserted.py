@@ -43,6 +43,8 @@ class Asserted:
     def values(self) -> Iterator[str]:
         """Give the values that its variables and their attributes have now: "counter.value = 1"."""
         lookup = {**self._frame.f_globals, **self._frame.f_locals}
+        for name in _bound(self._statement.test):
+            lookup.pop(name, None)  # another one's
         for named in dict.fromkeys(_named(self._statement.test)):
             value = _value(named.split("."), lookup)
             if value is not _NOWHERE and _is_telling(value):
@@ -76,6 +78,15 @@ def _named(tree: ast.AST) -> Iterator[str]:
         if isinstance(tree, ast.Call) and child is tree.func:
             child = child.value if isinstance(child, ast.Attribute) else ast.Module([], [])
         yield from _named(child)
+
+
+def _bound(tree: ast.AST) -> Iterator[str]:
+    """Give the variables that live in the expression alone: of comprehensions, and of lambdas."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.comprehension):
+            yield from (name.id for name in ast.walk(node.target) if isinstance(name, ast.Name))
+        elif isinstance(node, ast.arg):
+            yield node.arg
 
 
 def _path(tree: ast.AST) -> str | None:

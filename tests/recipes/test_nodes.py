@@ -72,16 +72,45 @@ def ended(process: Process, timeout_s: float = 60.0) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+def rows(lines: Sequence[str]) -> list[list[str]]:
+    """Give step and code of each row of the table."""
+    return [line.split()[:2] for line in lines if not line.startswith(" ")]
+
+
 @pytest.mark.parametrize(("check", "code"), [("0", 0), ("1", 1), ("137", 3)])
 def test_a_node_ends_as_its_worst_step(checkout: Path, check: str, code: int) -> None:
     """The table names each step, its code and its log; nothing else of it is left but the results."""
     ended_with, out, err = ended(node(checkout, check=check, stub="" if code == 0 else "1"))
     assert ended_with == code
     assert [line.split()[1] for line in err.splitlines()] == ["setup,", "doctor,", "check,"]
-    steps = [line.split()[:2] for line in out.splitlines()[1:]]
-    assert steps == [["setup", "0"], ["doctor", "0"], ["check", str(code)]]
+    assert rows(out.splitlines()[1:]) == [["setup", "0"], ["doctor", "0"], ["check", str(code)]]
     assert "--device cpu --out" in (checkout.parent / "out" / "check.log").read_text()
     assert not list(checkout.parent.glob("omni-ipc-node.*"))
+
+
+def test_what_a_step_lacks_and_why_it_failed_is_told_below_its_row(checkout: Path) -> None:
+    """In 80 columns; also that there is no page, and what the doctor misses, though it is not for it to fail."""
+    reason = "? " + "a worker did not answer, and nobody knows why, " * 4
+    (checkout / "stress" / "gpu_check.sh").write_text(f"echo '{reason}'\nexit 3\n")
+    (checkout / "stress" / "setup.sh").write_text(
+        'mkdir -p "$2/bin"\nln -s "$(command -v python)" "$2/bin/python"\n'
+        'printf \'echo "CUDA       missing   no GPU"; echo "a library  missing   no"\' >"$2/bin/omni-ipc"\n'
+        'chmod +x "$2/bin/omni-ipc"\n'
+    )
+    code, out, _ = ended(node(checkout, minutes="0.01"))
+    doctor, lacking, check, *why, soak, page = out.splitlines()[2:]
+    assert (code, lacking) == (3, "         missing: CUDA, a library")
+    assert " ".join("".join(why).split()) == reason.strip()
+    assert max(map(len, why)) <= 80
+    assert " ".join(page.split()) == "page - - not made: the soak left no account"
+    assert rows([doctor, check, soak]) == [["doctor", "0"], ["check", "3"], ["soak", "0"]]
+
+
+def test_help_is_no_error(checkout: Path) -> None:
+    """It says how the script is called, and nothing is set up."""
+    code, out, err = ended(node(checkout, "--help"))
+    assert (code, err) == (0, "")
+    assert out.startswith("sh stress/gpu_node.sh [--python python3]")
 
 
 def test_a_node_that_is_stopped_tells_how_far_it_came(checkout: Path) -> None:
@@ -91,7 +120,7 @@ def test_a_node_that_is_stopped_tells_how_far_it_came(checkout: Path) -> None:
     process.send_signal(signal.SIGTERM)
     code, out, _ = ended(process)
     assert code == 3
-    assert [line.split()[0] for line in out.splitlines()] == ["step", "setup", "doctor", "check"]
+    assert rows(out.splitlines()[1:]) == [["setup", "0"], ["doctor", "0"], ["check", "3"]]
     assert not list(checkout.parent.glob("omni-ipc-node.*"))
 
 

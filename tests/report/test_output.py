@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.errors import UsageError
+from omni_ipc.cli.ending import end
+from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.report.output import Output, table
 
 
@@ -40,3 +41,21 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(
         assert result.exists()
         assert page.exists()
     assert capsys.readouterr().err == "omni-ipc: No space left.\n" * 2
+
+
+def test_a_list_of_names_is_broken_where_the_terminal_ends_and_a_command_is_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between names; what is to be copied stays in one line."""
+    monkeypatch.setenv("COLUMNS", "60")
+    known = [f"name_{number}" for number in range(30)]
+    for error in (UnknownName("defect", "?", known), UsageError(f"Run: pip install {' '.join(known)}")):
+
+        def command(error: UsageError = error) -> int:
+            raise error
+
+        assert end(command) == 2
+    *names, last = capsys.readouterr().err.splitlines()
+    assert max(map(len, names)) <= 60
+    assert " ".join(" ".join(names).split()) == f"omni-ipc: There is no defect '?'. Known: {', '.join(sorted(known))}."
+    assert last == f"omni-ipc: Run: pip install {' '.join(known)}"

@@ -266,6 +266,9 @@ def test_an_assertion_without_words_is_told_by_its_statement() -> None:
     assert messages == ['AssertionError: assert len("ab") > 2', "AssertionError: too short"]
 
 
+KEPT = "no variable of an assertion, whose loop has one of that name"
+
+
 class Totals:
     """Sums, in attributes of three kinds."""
 
@@ -281,19 +284,21 @@ class Totals:
 
 
 def test_the_values_of_a_failed_assertion_are_told_and_no_code_is_called_for_them() -> None:
-    """Of variables and kept attributes, also where several lines claim; not of functions, nor of what has no text."""
+    """Of variables and kept attributes, also where several lines claim; not of loops in it, nor of functions."""
 
     def scenario() -> None:
         totals, limit, other = Totals(), 2, object()
         assert (
             totals.asked is other  # where it was not come to
             if len(totals.kept) < limit
-            else limit == "ü"
+            else [KEPT == "ü" for KEPT in [limit]] == [True]
         )
 
     failure = explore(scenario).failure
     assert failure is not None
-    claimed = "assert totals.asked is other if len(totals.kept) < limit else limit == 'ü'"
+    claimed = (
+        "assert totals.asked is other if len(totals.kept) < limit else [KEPT == 'ü' for KEPT in [limit]] == [True]"
+    )
     assert failure.message == f"AssertionError: {claimed}"
     assert failure.details[-2:] == ("    totals.kept = [1, 2]", "    limit = 2")
 
