@@ -4,7 +4,7 @@ Each is replaced where it is looked up. What is imported only while a scenario r
 by os.urandom(), asyncio by its selector, multiprocessing by its process (but not its locks).
 
 What has a look-alike is in `standard.redirects` instead. Not seen: what C code does by itself, as a generator of numpy
-that was made without a seed by its class.
+that was made without a seed by its class, or a file object that was opened on a pipe before the run.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from __future__ import annotations
 import _posixsubprocess  # noqa: F401 - these are imported so that they are replaced before a scenario imports them
 import concurrent.futures  # noqa: F401
 import dataclasses
+import fcntl  # noqa: F401
 import importlib
+import os
 import queue  # noqa: F401
 import random  # noqa: F401
 import select  # noqa: F401
 import selectors  # noqa: F401
 import signal  # noqa: F401
 import socket  # noqa: F401
+import stat
 import subprocess  # noqa: F401
 import sys
 import threading  # noqa: F401
@@ -75,6 +78,7 @@ _GREENLET = "Tasks are greenlets, and may not switch by themselves. Use threads,
 _LOOP = "Take loops from asyncio as it is: asyncio.run(), asyncio.new_event_loop()."
 _STREAMS = "Leave standard input, output and error to the process that explores."
 _TALK = "Let tasks talk by queues and events: queue.Queue() or rt.queue(), threading.Event() or rt.event()."
+_LOCK = "Take a lock: threading.Lock() or rt.lock()."
 
 
 def _told(owner: str, names: str, remedy: str, **options: Any) -> Iterator[Primitive]:
@@ -96,6 +100,23 @@ def _is_a_stream(arguments: _Arguments) -> bool:
 
 def _leads_a_stream_away(arguments: _Arguments) -> bool:
     return _is_a_stream(arguments[1:])
+
+
+def _uses_pipes(arguments: _Arguments) -> bool:
+    """Tell a call whose first argument, or second, is the descriptor of what one task reads and another one writes."""
+    return any(map(_is_a_pipe, arguments[:2]))
+
+
+def _begins_with_a_pipe(arguments: _Arguments) -> bool:
+    return _uses_pipes(arguments[:1])
+
+
+def _is_a_pipe(descriptor: object) -> bool:
+    try:
+        mode = os.fstat(descriptor).st_mode if isinstance(descriptor, int) else 0
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _lacks(place: int) -> Callable[[_Arguments], bool]:
@@ -141,6 +162,10 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "kill killpg", _SIGNAL, deep=True, fatal=True),
             *_told(module, "close", _STREAMS, deep=True, fatal=True, when=_is_a_stream),
             *_told(module, "dup2", _STREAMS, deep=True, fatal=True, when=_leads_a_stream_away),
+            *_told(module, "wait wait3 wait4 waitid waitpid", _PROCESS),
+            *_told(module, "pipe pipe2 mkfifo openpty eventfd eventfd_read eventfd_write", _TALK, deep=True),
+            *_told(module, "read readv write writev", _TALK, deep=True, when=_begins_with_a_pipe),
+            *_told(module, "sendfile splice", _TALK, deep=True, when=_uses_pipes),
         )
     ),
     *(
@@ -152,6 +177,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "pause sigwait sigwaitinfo sigtimedwait", _SIGNAL, deep=True),
         )
     ),
+    *_told("fcntl", "flock lockf", _LOCK, deep=True),
     *_told("select", "select poll epoll kqueue devpoll", _TALK),
     Primitive("selectors:_BaseSelectorImpl", "__init__", "a real selector", _TALK, deep=True),
     *_made(["socket:socket"], "__init__", _TALK, deep=True),
