@@ -420,7 +420,7 @@ def test_a_step_that_blocks_for_real_is_ended(monkeypatch: pytest.MonkeyPatch) -
     """What blocks in C code is not seen until it does; then it is named by its line."""
     monkeypatch.setattr(watchdog, "STALL_S", 0.2)
     reading, writing = os.pipe()
-    pipe = open(reading, "rb", buffering=0)
+    pipe = os.fdopen(reading, "rb", buffering=0)
 
     def scenario(rt: ControlledRuntime) -> None:
         rt.spawn(lambda: pipe.read(1), name="a")
