@@ -10,6 +10,7 @@ that was made without a seed by its class, or a file object that was opened on a
 from __future__ import annotations
 
 import _posixsubprocess  # noqa: F401 - these are imported so that they are replaced before a scenario imports them
+import abc  # noqa: F401
 import concurrent.futures  # noqa: F401
 import dataclasses
 import fcntl  # noqa: F401
@@ -28,6 +29,8 @@ import threading  # noqa: F401
 import time  # noqa: F401
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from omni_ipc.testbed.standard.world import running
 
 _Arguments = tuple[Any, ...]
 
@@ -77,6 +80,7 @@ _SIGNAL = "Leave signals and timers to the process that explores; wait with time
 _GREENLET = "Tasks are greenlets, and may not switch by themselves. Use threads, or asyncio."
 _LOOP = "Take loops from asyncio as it is: asyncio.run(), asyncio.new_event_loop()."
 _STREAMS = "Leave standard input, output and error to the process that explores."
+_CLASSES = "Register classes before tasks begin."
 _TALK = "Let tasks talk by queues and events: queue.Queue() or rt.queue(), threading.Event() or rt.event()."
 _LOCK = "Take a lock: threading.Lock() or rt.lock()."
 
@@ -119,6 +123,12 @@ def _is_a_pipe(descriptor: object) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
+def _is_beside_others(_: _Arguments) -> bool:
+    """Tell whether other tasks may ask what a class is; a module that a task imports sets up what it needs."""
+    kernel = running()
+    return kernel is not None and kernel.unjoined > 0 and sys._getframe(2).f_code.co_name != "<module>"
+
+
 def _lacks(place: int) -> Callable[[_Arguments], bool]:
     """Tell a call that leaves the argument at this place to the clock, or to chance."""
     return lambda arguments: len(arguments) <= place or arguments[place] is None
@@ -139,6 +149,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
     *_told("secrets", "choice randbelow randbits token_bytes token_hex token_urlsafe", _CHANCE),
     *_told("uuid", "uuid1 uuid4", _CHANCE),
     *_told("os", "urandom getrandom", _CHANCE, deep=True),
+    Primitive("abc:ABCMeta", "register", "ABCMeta.register()", _CLASSES, when=_is_beside_others),
     *_told("greenlet", "greenlet getcurrent", _GREENLET),
     *_told("asyncio", "set_event_loop_policy", _LOOP),
     *_told("asyncio.events", "set_event_loop_policy", _LOOP),
