@@ -174,9 +174,9 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "close", _STREAMS, deep=True, fatal=True, when=_is_a_stream),
             *_told(module, "dup2", _STREAMS, deep=True, fatal=True, when=_leads_a_stream_away),
             *_told(module, "wait wait3 wait4 waitid waitpid", _PROCESS),
-            *_told(module, "pipe pipe2 mkfifo openpty eventfd eventfd_read eventfd_write", _TALK, deep=True),
-            *_told(module, "read readv write writev", _TALK, deep=True, when=_begins_with_a_pipe),
-            *_told(module, "sendfile splice", _TALK, deep=True, when=_uses_pipes),
+            *_told(module, "pipe pipe2 mkfifo openpty eventfd eventfd_read eventfd_write", _TALK),
+            *_told(module, "read readv write writev", _TALK, when=_begins_with_a_pipe),
+            *_told(module, "sendfile splice", _TALK, when=_uses_pipes),
         )
     ),
     *(

@@ -57,7 +57,10 @@ class Accesses(Place):
             return "touch_outer"
         if node.attr == "__dict__":
             return "touch_names"
-        return "touch_exchanged" if makes_another(node, writes=writes) else "touch"
+        exchanges = (
+            makes_another(node.value, node.attr) if writes else node.attr == "__kwdefaults__"
+        )  # its items are set
+        return "touch_exchanged" if exchanges else "touch"
 
     def call_site(self, name: str, at: ast.AST, *, outer: bool = False) -> ast.Constant:
         """Number a call's site, and behind it two for what it is handed: to be read, or to be changed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.accesses import Accesses
-from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, makes_another, mangle, may_hold
 from omni_ipc.testbed.instrument.sites import Kind
 from omni_ipc.testbed.instrument.tables import BY_NAME, CALLERS, LATER, MAKERS, OBLIVIOUS, SETTING
 
@@ -111,7 +111,7 @@ class Invocations(Accesses):
         if len(_values(node)) == 1:
             node.args[0] = hook(_BY_NAME.get(name, "touch"), site, self.visited(first), at=first)
             return node
-        sets = name in SETTING
+        sets = name in SETTING and _may_make_another(node)
         if self._are_stable_but_last(_values(node)) and not (sets and _spreads(node)):
             return self._with_last(node, "touch_set" if sets else "touch_named", site, None)
         return self._packed(node, site)
@@ -151,6 +151,14 @@ def _spreads(node: ast.Call) -> bool:
     return any(isinstance(argument, ast.Starred) for argument in node.args) or any(
         keyword.arg is None for keyword in node.keywords
     )
+
+
+def _may_make_another(node: ast.Call) -> bool:
+    """Tell whether a call of ``setattr`` may store what makes another thing of its object."""
+    match node.args:
+        case [target, ast.Constant(value=str(name)), *_]:
+            return makes_another(target, name)
+    return True
 
 
 def _is_type(node: ast.expr) -> bool:

@@ -158,12 +158,10 @@ def is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
-def makes_another(node: ast.Attribute, *, writes: bool) -> bool:
+def makes_another(target: ast.expr, name: str) -> bool:
     """Guess whether to store an attribute makes another thing of its object, to which nobody's use of it comes."""
-    if not writes:
-        return node.attr == "__kwdefaults__"  # of which items are set
-    is_of_all = isinstance(node.value, ast.Name) and node.value.id == "builtins"
-    return is_of_all or node.attr in EXCHANGED or is_special(node.attr)
+    is_of_all = isinstance(target, ast.Name) and target.id == "builtins"
+    return is_of_all or name in EXCHANGED or is_special(name)
 
 
 def mangle(name: str, owner: str | None) -> str:
