@@ -13,7 +13,7 @@ import _posixsubprocess  # noqa: F401 - these are imported so that they are repl
 import abc  # noqa: F401
 import concurrent.futures  # noqa: F401
 import dataclasses
-import fcntl  # noqa: F401
+import fcntl
 import importlib
 import os
 import queue  # noqa: F401
@@ -123,6 +123,18 @@ def _is_a_pipe(descriptor: object) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
+def _begins_with_what_blocks(arguments: _Arguments) -> bool:
+    try:
+        return os.get_blocking(*arguments[:1])
+    except (OSError, TypeError):
+        return False
+
+
+def _waits(place: int, *, unless: int) -> Callable[[_Arguments], bool]:
+    """Tell a call that may wait, by the flags that it is given at this place."""
+    return lambda arguments: len(arguments) <= place or not arguments[place] & unless
+
+
 def _is_beside_others(_: _Arguments) -> bool:
     """Tell whether other tasks may ask what a class is; a module that a task imports sets up what it needs."""
     kernel = running()
@@ -173,8 +185,12 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "kill killpg", _SIGNAL, deep=True, fatal=True),
             *_told(module, "close", _STREAMS, deep=True, fatal=True, when=_is_a_stream),
             *_told(module, "dup2", _STREAMS, deep=True, fatal=True, when=_leads_a_stream_away),
-            *_told(module, "wait wait3 wait4 waitid waitpid", _PROCESS),
-            *_told(module, "pipe pipe2 mkfifo openpty eventfd eventfd_read eventfd_write", _TALK),
+            *_told(module, "wait", _PROCESS),
+            *_told(module, "wait3", _PROCESS, when=_waits(0, unless=os.WNOHANG)),
+            *_told(module, "waitpid wait4", _PROCESS, when=_waits(1, unless=os.WNOHANG)),
+            *_told(module, "waitid", _PROCESS, when=_waits(2, unless=os.WNOHANG)),
+            *_told(module, "pipe pipe2 mkfifo openpty", _TALK),
+            *_told(module, "eventfd_read", _TALK, when=_begins_with_what_blocks),
             *_told(module, "read readv write writev", _TALK, when=_begins_with_a_pipe),
             *_told(module, "sendfile splice", _TALK, when=_uses_pipes),
         )
@@ -188,7 +204,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "pause sigwait sigwaitinfo sigtimedwait", _SIGNAL, deep=True),
         )
     ),
-    *_told("fcntl", "flock lockf", _LOCK, deep=True),
+    *_told("fcntl", "flock lockf", _LOCK, deep=True, when=_waits(1, unless=fcntl.LOCK_NB | fcntl.LOCK_UN)),
     *_told("select", "select poll epoll kqueue devpoll", _TALK),
     Primitive("selectors:_BaseSelectorImpl", "__init__", "a real selector", _TALK, deep=True),
     *_made(["socket:socket"], "__init__", _TALK, deep=True),

@@ -79,8 +79,8 @@ PRIMITIVES: list[tuple[str, Callable[[], object], str]] = [
     ("os.pipe()", lambda: os.pipe(), "rt.queue()"),
     ("os.mkfifo()", lambda: os.mkfifo("nowhere/pipe"), "rt.queue()"),
     ("os.openpty()", lambda: os.openpty(), "rt.queue()"),
-    ("os.eventfd()", lambda: os.eventfd(0), "rt.queue()"),
-    ("os.waitpid()", lambda: os.waitpid(-1, os.WNOHANG), "rt.spawn()"),
+    ("os.waitpid()", lambda: os.waitpid(-1, 0), "rt.spawn()"),
+    ("os.waitid()", lambda: os.waitid(os.P_ALL, 0, os.WEXITED), "rt.spawn()"),
     ("fcntl.flock()", lambda: fcntl.flock(-1, fcntl.LOCK_EX), "rt.lock()"),
     ("fcntl.lockf()", lambda: fcntl.lockf(-1, fcntl.LOCK_EX), "rt.lock()"),
     ("a real process", lambda: multiprocessing.get_context("spawn").Process(target=print).start(), "rt.spawn()"),
@@ -122,6 +122,7 @@ PIPED: list[tuple[str, Callable[[int, int], object]]] = [
     ("os.write()", lambda reads, writes: os.write(writes, b"a")),
     ("os.readv()", lambda reads, writes: os.readv(reads, [bytearray(1)])),
     ("os.writev()", lambda reads, writes: os.writev(writes, [b"a"])),
+    ("os.eventfd_read()", lambda reads, writes: os.eventfd_read(reads)),
     ("os.sendfile()", lambda reads, writes: os.sendfile(writes, reads, 0, 1)),
     ("os.splice()", lambda reads, writes: os.splice(reads, writes, 1)),
 ]
@@ -142,9 +143,11 @@ def test_a_pipe_from_before_the_run_is_named_where_it_is_used(title: str, use: C
 
 
 def test_descriptors_of_files_are_let_be() -> None:
-    """Their calls wait for nobody; what is in files is an input."""
+    """Calls that wait for nobody are no cause for alarm; what is in files is an input."""
 
     def scenario(file: int) -> bytes:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_UN)
         os.write(file, b"a")
         os.lseek(file, 0, os.SEEK_SET)
         return os.read(file, 1)
