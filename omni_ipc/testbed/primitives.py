@@ -4,27 +4,33 @@ Each is replaced where it is looked up. What is imported only while a scenario r
 by os.urandom(), asyncio by its selector, multiprocessing by its process (but not its locks).
 
 What has a look-alike is in `standard.redirects` instead. Not seen: what C code does by itself, as a generator of numpy
-that was made without a seed by its class.
+that was made without a seed by its class, or a file object that was opened on a pipe before the run.
 """
 
 from __future__ import annotations
 
 import _posixsubprocess  # noqa: F401 - these are imported so that they are replaced before a scenario imports them
+import abc  # noqa: F401
 import concurrent.futures  # noqa: F401
 import dataclasses
+import fcntl
 import importlib
+import os
 import queue  # noqa: F401
 import random  # noqa: F401
 import select  # noqa: F401
 import selectors  # noqa: F401
 import signal  # noqa: F401
 import socket  # noqa: F401
+import stat
 import subprocess  # noqa: F401
 import sys
 import threading  # noqa: F401
 import time  # noqa: F401
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from omni_ipc.testbed.standard.world import running
 
 _Arguments = tuple[Any, ...]
 
@@ -74,7 +80,9 @@ _SIGNAL = "Leave signals and timers to the process that explores; wait with time
 _GREENLET = "Tasks are greenlets, and may not switch by themselves. Use threads, or asyncio."
 _LOOP = "Take loops from asyncio as it is: asyncio.run(), asyncio.new_event_loop()."
 _STREAMS = "Leave standard input, output and error to the process that explores."
+_CLASSES = "Register classes before tasks begin."
 _TALK = "Let tasks talk by queues and events: queue.Queue() or rt.queue(), threading.Event() or rt.event()."
+_LOCK = "Take a lock: threading.Lock() or rt.lock()."
 
 
 def _told(owner: str, names: str, remedy: str, **options: Any) -> Iterator[Primitive]:
@@ -98,6 +106,41 @@ def _leads_a_stream_away(arguments: _Arguments) -> bool:
     return _is_a_stream(arguments[1:])
 
 
+def _uses_pipes(arguments: _Arguments) -> bool:
+    """Tell a call whose first argument, or second, is the descriptor of what one task reads and another one writes."""
+    return any(map(_is_a_pipe, arguments[:2]))
+
+
+def _begins_with_a_pipe(arguments: _Arguments) -> bool:
+    return _uses_pipes(arguments[:1])
+
+
+def _is_a_pipe(descriptor: object) -> bool:
+    try:
+        mode = os.fstat(descriptor).st_mode if isinstance(descriptor, int) else 0
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _begins_with_what_blocks(arguments: _Arguments) -> bool:
+    try:
+        return os.get_blocking(*arguments[:1])
+    except (OSError, TypeError):
+        return False
+
+
+def _waits(place: int, *, unless: int) -> Callable[[_Arguments], bool]:
+    """Tell a call that may wait, by the flags that it is given at this place."""
+    return lambda arguments: len(arguments) <= place or not arguments[place] & unless
+
+
+def _is_beside_others(_: _Arguments) -> bool:
+    """Tell whether other tasks may ask what a class is; a module that a task imports sets up what it needs."""
+    kernel = running()
+    return kernel is not None and kernel.unjoined > 0 and sys._getframe(2).f_code.co_name != "<module>"
+
+
 def _lacks(place: int) -> Callable[[_Arguments], bool]:
     """Tell a call that leaves the argument at this place to the clock, or to chance."""
     return lambda arguments: len(arguments) <= place or arguments[place] is None
@@ -118,6 +161,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
     *_told("secrets", "choice randbelow randbits token_bytes token_hex token_urlsafe", _CHANCE),
     *_told("uuid", "uuid1 uuid4", _CHANCE),
     *_told("os", "urandom getrandom", _CHANCE, deep=True),
+    Primitive("abc:ABCMeta", "register", "ABCMeta.register()", _CLASSES, when=_is_beside_others),
     *_told("greenlet", "greenlet getcurrent", _GREENLET),
     *_told("asyncio", "set_event_loop_policy", _LOOP),
     *_told("asyncio.events", "set_event_loop_policy", _LOOP),
@@ -141,6 +185,14 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "kill killpg", _SIGNAL, deep=True, fatal=True),
             *_told(module, "close", _STREAMS, deep=True, fatal=True, when=_is_a_stream),
             *_told(module, "dup2", _STREAMS, deep=True, fatal=True, when=_leads_a_stream_away),
+            *_told(module, "wait", _PROCESS),
+            *_told(module, "wait3", _PROCESS, when=_waits(0, unless=os.WNOHANG)),
+            *_told(module, "waitpid wait4", _PROCESS, when=_waits(1, unless=os.WNOHANG)),
+            *_told(module, "waitid", _PROCESS, when=_waits(2, unless=os.WNOHANG)),
+            *_told(module, "pipe pipe2 mkfifo openpty", _TALK),
+            *_told(module, "eventfd_read", _TALK, when=_begins_with_what_blocks),
+            *_told(module, "read readv write writev", _TALK, when=_begins_with_a_pipe),
+            *_told(module, "sendfile splice", _TALK, when=_uses_pipes),
         )
     ),
     *(
@@ -152,6 +204,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "pause sigwait sigwaitinfo sigtimedwait", _SIGNAL, deep=True),
         )
     ),
+    *_told("fcntl", "flock lockf", _LOCK, deep=True, when=_waits(1, unless=fcntl.LOCK_NB | fcntl.LOCK_UN)),
     *_told("select", "select poll epoll kqueue devpoll", _TALK),
     Primitive("selectors:_BaseSelectorImpl", "__init__", "a real selector", _TALK, deep=True),
     *_made(["socket:socket"], "__init__", _TALK, deep=True),

@@ -180,6 +180,38 @@ def test_ctrl_c_ends_the_exploration(catching: tuple[type[BaseException], ...]) 
     assert signal.getsignal(signal.SIGINT) is handler
 
 
+def test_a_task_that_raises_keyboard_interrupt_has_failed() -> None:
+    """Nobody has pressed Ctrl-C: it is told as what the task raised, and found again by its schedule."""
+
+    def scenario(rt: ControlledRuntime) -> None:
+        def work() -> None:
+            raise KeyboardInterrupt("by itself")
+
+        rt.spawn(work, name="worker")
+
+    report = explore(scenario)
+    assert report.verdict is Verdict.VIOLATED
+    assert report.failure is not None
+    assert report.failure.message == "KeyboardInterrupt: by itself"
+
+
+def test_an_answer_to_ctrl_c_of_somebody_else_ends_the_exploration() -> None:
+    """It interrupts a task in the middle, and what it raises is none of the task's own."""
+
+    def answer(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    def scenario(rt: ControlledRuntime) -> None:
+        rt.spawn(PRESS_CTRL_C, name="worker").join()
+
+    before = signal.signal(signal.SIGINT, answer)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            explore(scenario)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _raise(progress: object) -> None:
     raise KeyboardInterrupt
 

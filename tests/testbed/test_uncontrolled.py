@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import ctypes
+import fcntl
 import gc
 import multiprocessing
 import os
@@ -17,6 +18,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -74,6 +76,13 @@ PRIMITIVES: list[tuple[str, Callable[[], object], str]] = [
     ("a real socket.socket", lambda: socket.create_connection(("127.0.0.1", 9)), "rt.queue()"),
     ("socket.recv()", lambda: SOCKET.recv(1, socket.MSG_DONTWAIT), "rt.queue()"),
     ("socket.connect()", lambda: SOCKET.connect("nowhere"), "rt.queue()"),
+    ("os.pipe()", lambda: os.pipe(), "rt.queue()"),
+    ("os.mkfifo()", lambda: os.mkfifo("nowhere/pipe"), "rt.queue()"),
+    ("os.openpty()", lambda: os.openpty(), "rt.queue()"),
+    ("os.waitpid()", lambda: os.waitpid(-1, 0), "rt.spawn()"),
+    ("os.waitid()", lambda: os.waitid(os.P_ALL, 0, os.WEXITED), "rt.spawn()"),
+    ("fcntl.flock()", lambda: fcntl.flock(-1, fcntl.LOCK_EX), "rt.lock()"),
+    ("fcntl.lockf()", lambda: fcntl.lockf(-1, fcntl.LOCK_EX), "rt.lock()"),
     ("a real process", lambda: multiprocessing.get_context("spawn").Process(target=print).start(), "rt.spawn()"),
     ("multiprocessing.Lock()", lambda: multiprocessing.Lock(), "rt.queue()"),
     ("BaseContext.Queue()", lambda: multiprocessing.get_context("spawn").Queue(), "rt.queue()"),
@@ -106,6 +115,46 @@ def test_a_primitive_that_is_not_under_control_is_named(title: str, use: Callabl
     assert report.reason.startswith(f"Task 'worker' used {title}")
     assert " at test_uncontrolled.py:" in report.reason
     assert remedy in report.reason
+
+
+PIPED: list[tuple[str, Callable[[int, int], object]]] = [
+    ("os.read()", lambda reads, writes: os.read(reads, 1)),
+    ("os.write()", lambda reads, writes: os.write(writes, b"a")),
+    ("os.readv()", lambda reads, writes: os.readv(reads, [bytearray(1)])),
+    ("os.writev()", lambda reads, writes: os.writev(writes, [b"a"])),
+    ("os.eventfd_read()", lambda reads, writes: os.eventfd_read(reads)),
+    ("os.sendfile()", lambda reads, writes: os.sendfile(writes, reads, 0, 1)),
+    ("os.splice()", lambda reads, writes: os.splice(reads, writes, 1)),
+]
+
+
+@pytest.mark.parametrize(("title", "use"), PIPED)
+def test_a_pipe_from_before_the_run_is_named_where_it_is_used(title: str, use: Callable[[int, int], object]) -> None:
+    """The order of bytes in it depends on that of tasks, and one that reads may wait for one that writes."""
+    pipe = os.pipe()
+    try:
+        report = explore(lambda rt: rt.spawn(lambda: use(*pipe), name="worker").join())
+    finally:
+        for descriptor in pipe:
+            os.close(descriptor)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert report.reason.startswith(f"Task 'worker' used {title} at test_uncontrolled.py:")
+    assert "rt.queue()" in report.reason
+
+
+def test_descriptors_of_files_are_let_be() -> None:
+    """Calls that wait for nobody are no cause for alarm; what is in files is an input."""
+
+    def scenario(file: int) -> bytes:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_UN)
+        os.write(file, b"a")
+        os.lseek(file, 0, os.SEEK_SET)
+        return os.read(file, 1)
+
+    with tempfile.TemporaryFile() as file:
+        report = explore(lambda rt: rt.spawn(lambda: scenario(file.fileno()), name="worker").join())
+    assert report.verdict is Verdict.HOLDS
 
 
 def run_in_a_pool() -> None:
@@ -374,17 +423,18 @@ def test_a_step_that_blocks_for_real_is_ended(monkeypatch: pytest.MonkeyPatch) -
     """What blocks in C code is not seen until it does; then it is named by its line."""
     monkeypatch.setattr(watchdog, "STALL_S", 0.2)
     reading, writing = os.pipe()
+    pipe = os.fdopen(reading, "rb", buffering=0)
 
     def scenario(rt: ControlledRuntime) -> None:
-        rt.spawn(lambda: os.read(reading, 1), name="a")
+        rt.spawn(lambda: pipe.read(1), name="a")
 
     report = explore(scenario)
     assert report.verdict is Verdict.INCONCLUSIVE
     assert report.reason.startswith(
         "Task 'a' has not come to a point for over 0.2 s of real time, at test_uncontrolled.py:"
     )
-    assert "`rt.spawn(lambda: os.read(reading, 1)" in report.reason
-    os.close(reading)
+    assert "`rt.spawn(lambda: pipe.read(1)" in report.reason
+    pipe.close()
     os.close(writing)
 
 

@@ -12,6 +12,7 @@ effects.py      what a site does to an object
 tracker.py      what rewritten code calls; touching.py: where it names what it uses
 using.py        what is used besides, by code without points; behind.py, callables.py: through what, and by what
 awaiting.py     coroutines that several tasks await
+exchanging.py   what becomes another thing under its users
 generators.py   who runs; addresses.py, bound.py: what ``id()`` gives, and C code that is kept to be called later
 noting.py       an access is noted, or made a point
 points.py       accesses as operations; names.py: identities of objects, the same in every schedule

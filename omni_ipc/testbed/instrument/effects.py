@@ -15,6 +15,7 @@ from omni_ipc.testbed.instrument.kinds import VALUES, ItemsTold, Told, bare, con
 from omni_ipc.testbed.instrument.sites import Kind, Site
 from omni_ipc.testbed.instrument.tables import (
     BY_NAME,
+    OF_ERRORS,
     PURE,
     READERS,
     STATELESS,
@@ -24,6 +25,7 @@ from omni_ipc.testbed.instrument.tables import (
     THROUGH,
     TOOLS,
     Effect,
+    is_special,
 )
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.where import is_stdlib
@@ -135,9 +137,9 @@ class Effects:
         if site.name == "__dict__":
             return Use(ALL, True)
         found = look_up(kind, site.name)
-        is_special = site.name.startswith("__") and site.name.endswith("__")
-        if is_special and (found is not None or issubclass(kind, type)):
-            return None
+        if is_special(site.name) and (found is not None or issubclass(kind, type)):
+            is_of_error = issubclass(kind, BaseException) and site.name in OF_ERRORS
+            return Use(site.name, site.writes) if is_of_error else None
         if issubclass(kind, (type, types.ModuleType)):
             return Use(site.name, site.writes)
         if isinstance(found, functools.cached_property):

@@ -85,6 +85,11 @@ class Names:
             maker.made += 1
             self._made[id(value)] = value, maker, maker.made
 
+    def maker(self, value: object) -> Task | None:
+        """Return the task that has made an object in this run; None if it comes from elsewhere."""
+        made = self._made.get(id(value))
+        return None if made is None else made[1]
+
     def of(self, value: object) -> Name:
         """Return the name of an object; arrays have one in common, or that of what holds their elements."""
         if IS_ARRAY[type(value)]:

@@ -95,7 +95,8 @@ THROUGH = _words("copy deepcopy dumps asdict astuple replace format format_map v
 """What gets at the attributes of an object, whatever methods its class has."""
 
 BY_NAME = dict.fromkeys(("getattr", "hasattr", "vars", "dir"), False)
-BY_NAME |= dict.fromkeys(("setattr", "delattr", "next", "anext"), True)
+SETTING = ("setattr", "delattr")
+BY_NAME |= dict.fromkeys((*SETTING, "next", "anext"), True)
 """Functions that use an attribute by its name, or all of them, or take a step; and whether they change anything."""
 
 CALLERS = _words(
@@ -126,3 +127,17 @@ KEPT = frozenset().union(*TABLES.values(), ("__next__", "send", "throw", "__anex
 
 TESTS = {"bool": ("__bool__", "__len__"), "==": ("__eq__",), "str": ("__format__", "__str__", "__repr__")}
 """What runs, by what is asked; else the object is looped over."""
+
+EXCHANGED = _words("__class__ __bases__ __code__ __defaults__ __kwdefaults__ cell_contents")
+"""Attributes that make another thing of their object, whatever it is; nobody who uses it names them."""
+
+DESCRIBING = _words("__name__ __qualname__ __module__ __doc__ __annotations__ __dict__ __wrapped__")
+"""Special attributes of a class that nothing works by."""
+
+OF_ERRORS = _words("__context__ __cause__ __traceback__ __suppress_context__")
+"""Special attributes of exceptions that change as others do."""
+
+
+def is_special(name: str) -> bool:
+    """Tell whether a name is one of those that Python itself looks for."""
+    return name.startswith("__") and name.endswith("__")

@@ -6,16 +6,16 @@ from types import FunctionType
 from typing import Any
 
 from omni_ipc.testbed.instrument.behind import FLAT, WINDOWS
+from omni_ipc.testbed.instrument.exchanging import Exchanging
 from omni_ipc.testbed.instrument.kinds import BEHIND, MADE, runs_python
 from omni_ipc.testbed.instrument.names import is_plain
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.sites import SITES, Kind
-from omni_ipc.testbed.instrument.using import Using
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.where import locate_here
 
 
-class Touching(Using):
+class Touching(Exchanging):
     """The hooks for what is named."""
 
     # Objects
@@ -40,6 +40,11 @@ class Touching(Using):
                 self._exchanged.append((value, locate_here()))
             else:
                 self._points.names.bare(value)
+        return self.touch(site, value)
+
+    def touch_exchanged(self, site: int, value: Any) -> Any:
+        """Announce the use of an attribute that may make another thing of its object."""
+        self._exchange(value, SITES[site].name)
         return self.touch(site, value)
 
     def touch_item(self, site: int, value: Any, key: Any) -> Any:

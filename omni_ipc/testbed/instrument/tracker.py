@@ -28,6 +28,7 @@ from omni_ipc.testbed.instrument.later import AsyncSteps, announced
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hook_name
 from omni_ipc.testbed.instrument.sites import SITES, Kind
+from omni_ipc.testbed.instrument.tables import SETTING
 
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
@@ -75,6 +76,8 @@ class Tracker(Awaiting):
             self._use(site, getattr(function, "__self__", None), values)
         elif SITES[site].kind is Kind.BY_NAME and arguments:
             self._use(site, arguments[0], values[1:])
+            if SITES[site].name in SETTING and len(arguments) > 1:
+                self._exchange(arguments[0], arguments[1])
         else:
             self._pass(site, function, values)
         return functools.partial(function, *arguments, **keywords)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -53,7 +55,7 @@ class Ending(RunState):
         """Note what a task raised; it ends the run, unless that is over, and only its cleaning up went wrong."""
         was_over, self.over = self.over, True
         is_misuse = isinstance(error, BodyNotRun) and task.index == 0  # elsewhere the code under test is to blame
-        if is_misuse or isinstance(error, (KeyboardInterrupt, Inconclusive)):
+        if is_misuse or isinstance(error, Inconclusive) or _is_of_a_signal(error):
             self.escape = self.escape or error
         elif self.failure is None and self.escape is None and not was_over:
             self.failure = describe_error(task, error)
@@ -114,3 +116,11 @@ class Ending(RunState):
     def _is_kept(self) -> bool:
         """Tell whether an object of the run is used in a later one; a generator that is collected is no use."""
         return self.retired is not None and self.retired() and sys.exc_info()[0] is not GeneratorExit
+
+
+def _is_of_a_signal(error: BaseException) -> bool:
+    """Tell Ctrl-C, which what answers a signal raises, from a task that raises the same by itself."""
+    if not isinstance(error, KeyboardInterrupt):
+        return False
+    answers = [getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()]
+    return any(frame.f_code in answers for frame, _ in traceback.walk_tb(error.__traceback__))

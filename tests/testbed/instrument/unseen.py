@@ -531,5 +531,19 @@ def main():
     one = f(1)
     run(a,b); return out[0] is one
 """,
+    "context_of_an_exception": """
+def main():
+    e = ValueError(); out = []
+    def a(): out.append(e.__context__ is None)
+    def b(): e.__context__ = KeyError()
+    run(a,b); return out
+""",
+    "type_setattr": """
+class C: x = 0
+def main():
+    C.x = 0
+    def a(): type.__setattr__(C, "x", C.x + 1)
+    run(a,a); return C.x
+""",
 }
 PROGRAMS = {name: together(body) for name, body in BODIES.items()}

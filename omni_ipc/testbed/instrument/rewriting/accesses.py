@@ -10,6 +10,7 @@ from omni_ipc.testbed.instrument.rewriting.nodes import (
     hook,
     hook_name,
     is_super,
+    makes_another,
     mangle,
     may_hold,
     nothing,
@@ -47,9 +48,19 @@ class Accesses(Place):
             return self.whole(node)
         writes = not isinstance(node.ctx, ast.Load)
         site = self.site(Kind.ATTRIBUTE, mangle(node.attr, self.owner), node, writes=writes)
-        how = "touch_outer" if is_super(node.value) else "touch_names" if node.attr == "__dict__" else "touch"
-        node.value = hook(how, site, self.visited(node.value), at=node.value)
+        node.value = hook(self.touched(node, writes=writes), site, self.visited(node.value), at=node.value)
         return node
+
+    def touched(self, node: ast.Attribute, *, writes: bool) -> str:
+        """Name the hook that announces the use of an attribute."""
+        if is_super(node.value):
+            return "touch_outer"
+        if node.attr == "__dict__":
+            return "touch_names"
+        exchanges = (
+            makes_another(node.value, node.attr) if writes else node.attr == "__kwdefaults__"
+        )  # its items are set
+        return "touch_exchanged" if exchanges else "touch"
 
     def call_site(self, name: str, at: ast.AST, *, outer: bool = False) -> ast.Constant:
         """Number a call's site, and behind it two for what it is handed: to be read, or to be changed."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.accesses import Accesses
-from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, mangle, may_hold
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, is_super, makes_another, mangle, may_hold
 from omni_ipc.testbed.instrument.sites import Kind
-from omni_ipc.testbed.instrument.tables import BY_NAME, CALLERS, LATER, MAKERS, OBLIVIOUS
+from omni_ipc.testbed.instrument.tables import BY_NAME, CALLERS, LATER, MAKERS, OBLIVIOUS, SETTING
 
 _BY_NAME = {"vars": "touch_names", "next": "touch_next", "anext": "touch_next"}
+_OF_TYPE = {"__setattr__": "setattr", "__delattr__": "delattr"}
 _MAKES_CODE = ("exec", "eval")
 
 
@@ -61,6 +62,8 @@ class Invocations(Accesses):
         target = method.value
         if self._is_own(method):
             return self.whole(node)
+        if _is_type(target) and method.attr in _OF_TYPE and _names_first(node) and len(node.args) > 1:
+            return self._by_name(node, _OF_TYPE[method.attr])
         outer = is_super(target)
         site = self.call_site(mangle(method.attr, self.owner), node, outer=outer)
         arguments = _values(node)
@@ -89,7 +92,7 @@ class Invocations(Accesses):
         oblivious = name in OBLIVIOUS and not any(keyword.arg == "file" for keyword in node.keywords)
         if known or oblivious or not (hands or name in _MAKES_CODE):
             return self.whole(node)
-        if name in BY_NAME and node.args and not isinstance(node.args[0], ast.Starred):
+        if name in BY_NAME and _names_first(node):
             return self._by_name(node, name)
         site = self.site(Kind.ARGUMENT, name, node)
         plain = self.is_stable(function) or (isinstance(function, ast.Attribute) and self.is_of_module(function))
@@ -113,8 +116,9 @@ class Invocations(Accesses):
         if len(_values(node)) == 1:
             node.args[0] = hook(_BY_NAME.get(name, "touch"), site, self.visited(first), at=first)
             return node
-        if self._are_stable_but_last(_values(node)):
-            return self._with_last(node, "touch_named", site, None)
+        sets = name in SETTING and _may_make_another(node)
+        if self._are_stable_but_last(_values(node)) and not (sets and _spreads(node)):
+            return self._with_last(node, "touch_set" if sets else "touch_named", site, None)
         return self._packed(node, site)
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
@@ -152,6 +156,23 @@ def _spreads(node: ast.Call) -> bool:
     return any(isinstance(argument, ast.Starred) for argument in node.args) or any(
         keyword.arg is None for keyword in node.keywords
     )
+
+
+def _may_make_another(node: ast.Call) -> bool:
+    """Tell whether a call of ``setattr`` may store what makes another thing of its object."""
+    match node.args:
+        case [target, ast.Constant(value=str(name)), *_]:
+            return makes_another(target, name)
+    return True
+
+
+def _is_type(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "type"
+
+
+def _names_first(node: ast.Call) -> bool:
+    """Tell whether the first argument of a call stands there by itself."""
+    return bool(node.args) and not isinstance(node.args[0], ast.Starred)
 
 
 def _values(node: ast.Call) -> list[ast.expr]:

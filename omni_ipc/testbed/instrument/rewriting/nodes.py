@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from omni_ipc.testbed.instrument.tables import EXCHANGED, is_special
+
 _ARITHMETIC = ("iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow", "ilshift", "irshift")
 GROWS = (*_ARITHMETIC, "iand", "ior", "ixor")
 """Functions of `operator`."""
@@ -31,6 +33,7 @@ PLAIN = (*_COMPARISONS.values(), *_BINARY.values())
 HOOKS = (
     "touch",  # (site, obj) -> obj
     "touch_names",  # (site, obj) -> obj, of which all attributes are got at
+    "touch_exchanged",  # (site, obj) -> obj, which becomes another thing
     "touch_item",  # (site, obj, key) -> obj
     "touch_key",  # (site, obj, key) -> key
     "touch_pair",  # (site, obj, key) -> (obj, key)
@@ -41,6 +44,7 @@ HOOKS = (
     "touch_last",  # (site, obj, last argument, *other arguments) -> last argument
     "touch_passed",  # (site, function, last argument, *other arguments) -> last argument
     "touch_named",  # (site, last argument, *other arguments) -> last argument
+    "touch_set",  # (site, last argument, *other arguments) -> last argument
     "touch_packed",  # (site, function, *arguments, **keywords) -> all of it, to be called with nothing
     "touch_both",  # (site, left, right) -> left, right
     "touch_grown",  # (site, obj, added) -> obj, added
@@ -154,6 +158,12 @@ def call(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
 def is_super(node: ast.expr) -> bool:
     """Tell whether an expression is a call of ``super()``."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def makes_another(target: ast.expr, name: str) -> bool:
+    """Guess whether to store an attribute makes another thing of its object, to which nobody's use of it comes."""
+    is_of_all = isinstance(target, ast.Name) and target.id == "builtins"
+    return is_of_all or name in EXCHANGED or is_special(name)
 
 
 def mangle(name: str, owner: str | None) -> str:

@@ -110,7 +110,8 @@ class Storing(Values):
 
     def _attribute(self, node: ast.Attribute, value: ast.expr, context: ast.expr_context) -> ast.expr:
         name, writes = mangle(node.attr, self.owner), isinstance(context, ast.Store)
-        target = hook("touch", self.site(Kind.ATTRIBUTE, name, node, writes=writes), value, at=node.value)
+        how = self.touched(node, writes=writes)
+        target = hook(how, self.site(Kind.ATTRIBUTE, name, node, writes=writes), value, at=node.value)
         return ast.copy_location(ast.Attribute(target, node.attr, context), node)
 
     def _item(self, node: ast.Subscript, value: ast.expr, key: ast.expr, context: ast.expr_context) -> ast.expr:
