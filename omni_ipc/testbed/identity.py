@@ -10,9 +10,10 @@ CLEARED_EVENTS = "event.clear"
 """Events are cleared: a wait is two steps, as who sleeps is woken by an event that is set for a moment."""
 COUNTED_THREADS = "threading.enumerate"
 """Threads are counted: their starts and ends are told apart."""
-ASKED_THREADS = "thread.is_alive"
-"""Threads are asked whether they live: one ends in a step of its own, as it lives on for a while after its last."""
-DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS, ASKED_THREADS})
+ASKED_LIVES = "is_alive"
+"""Threads, tasks or processes are asked whether they live: a task ends in a step of its own, as it lives on for a while
+after its last."""
+DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS, ASKED_LIVES})
 
 
 class Identities(dict[Hashable, int]):
@@ -44,6 +45,16 @@ class Identities(dict[Hashable, int]):
         """Note that something matters, for the runs to come, and tell whether it is told apart already."""
         self._met.add(distinction)
         return distinction in self.distinctions
+
+    @property
+    def tells_ends(self) -> bool:
+        """Whether the end of a task is told apart from the last step of its function."""
+        return ASKED_LIVES in self.distinctions or COUNTED_THREADS in self.distinctions
+
+    @property
+    def census(self) -> int:
+        """The bit of all that live, if anybody counts them."""
+        return self[COUNTED_THREADS] if COUNTED_THREADS in self.distinctions else 0
 
     def refine(self) -> bool:
         """From now on tell apart what was met, and tell whether there is anything new."""

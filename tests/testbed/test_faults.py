@@ -111,6 +111,7 @@ def test_nothing_that_a_killed_process_would_have_done_is_seen() -> None:
         killed.format(["a"]),
         killed.format(["a", "b"]),
         killed.format(["a", "b", "helped"]),
+        killed.format(["a", "b", "helped", "cleaned up"]),  # all was done, and it was about to end
         "('it ended with exit status 0', ['a', 'b', 'helped', 'cleaned up'])",
     }
 
