@@ -78,7 +78,8 @@ class Kernel(Ending):
         self.births[index] = self.depth - 1
         self.tasks.append(task)
         self.living.append(task)
-        self.writes |= self.identities.census
+        if self.identities.tells_ends:
+            self.writes |= self.identities.census
         self.unjoined += 1
         if self.unjoined == 1 and self.accompanied is not None:
             self.accompanied(self)
@@ -120,7 +121,9 @@ class Kernel(Ending):
         task.ended = True
         task.ready = never
         self.living.remove(task)
-        self.writes |= task.bit | self.identities.census
+        self.writes |= task.bit
+        if self.identities.tells_ends:
+            self.writes |= self.identities.census
         try:
             if not self.over and self.is_needed():
                 return self.next_task().switch
