@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from itertools import islice
 
 CLEARED_EVENTS = "event.clear"
 """Events are cleared: a wait is two steps, as who sleeps is woken by an event that is set for a moment."""
 COUNTED_THREADS = "threading.enumerate"
 """Threads are counted: their starts and ends are told apart."""
-ASKED_THREADS = "thread.is_alive"
-"""Threads are asked whether they live: one ends in a step of its own, as it lives on for a while after its last."""
-DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS, ASKED_THREADS})
+ASKED_LIVES = "is_alive"
+"""Threads, tasks or processes are asked whether they live: a task ends in a step of its own, as it lives on for a while
+after its last."""
+DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS, ASKED_LIVES})
 
 
 class Identities(dict[Hashable, int]):
@@ -24,12 +25,14 @@ class Identities(dict[Hashable, int]):
     Attributes:
         spans: bits of all words of a span of memory, once they have been put together.
         distinctions: what is told apart by steps of its own, because some run has shown that it matters.
+        tells_ends: whether the end of a task is told apart from the last step of its function.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.spans: dict[Hashable, int] = {}
         self.distinctions: set[str] = set()
+        self.tells_ends = False  # an attribute, as each task of each run asks for it
         self._met: set[str] = set()
         self._names: dict[int, int] = {}
 
@@ -45,11 +48,21 @@ class Identities(dict[Hashable, int]):
         self._met.add(distinction)
         return distinction in self.distinctions
 
+    @property
+    def census(self) -> int:
+        """The bit of all that live, if anybody counts them."""
+        return self[COUNTED_THREADS] if COUNTED_THREADS in self.distinctions else 0
+
     def refine(self) -> bool:
         """From now on tell apart what was met, and tell whether there is anything new."""
         new = self._met - self.distinctions
-        self.distinctions |= new
+        self.tell_apart(new)
         return bool(new)
+
+    def tell_apart(self, distinctions: Collection[str]) -> None:
+        """From now on tell these apart, too."""
+        self.distinctions.update(distinctions)
+        self.tells_ends = not self.distinctions.isdisjoint({ASKED_LIVES, COUNTED_THREADS})
 
     def __missing__(self, key: Hashable) -> int:
         bit = self[key] = 1 << len(self)

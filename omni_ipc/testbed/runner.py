@@ -68,7 +68,7 @@ class Runner:
         self._met: set[str] = set()
         self._pool = Pool()
         self.identities = Identities()
-        self.identities.distinctions |= DISTINCTIONS.intersection(points)
+        self.identities.tell_apart(DISTINCTIONS.intersection(points))
         self._guard = Guard(scenario, instrument)
         self._last: Kernel | None = None
         self._declared = declared

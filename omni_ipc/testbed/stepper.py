@@ -53,7 +53,8 @@ class ScheduleFailed(OmniError):
 class Stepping:
     """What many runs of one scenario have in common: with it a run begins in a fraction of the time.
 
-    Use it as a context manager, and make a `Stepper` for each run.
+    Use it as a context manager, and make a `Stepper` for each run. A task ends with its last step, whoever asks whether
+    it lives: explorations make its end a step of its own.
 
     Args:
         transparent: regions that are no steps of their own; see `ControlledRuntime`.

@@ -155,6 +155,7 @@ def _run_task(kernel: Kernel, task: Task) -> Callable[[], object]:
         task.value = task.fn(*task.args)
         if task.value is not None:
             _require_run(task)
+        kernel.come_to_end(task)
     except RunEnded:
         pass
     except BaseException as error:

@@ -56,7 +56,6 @@ _VERBS = {
     "thread.start": "started",
     "thread.join": "waited for the end of",
     "thread.is_alive": "looked at",
-    "thread.end": "came to the end of",
     "executor.submit": "gave work to",
     "executor.take": "took work from",
     "executor.shutdown": "shut down",
@@ -104,6 +103,8 @@ def _verb(step: Step, target: str | None) -> tuple[str, str]:
     kind, _, what = step.action.partition(".")
     if what in ("read", "write") and target is not None and kind != "words":
         return ("read" if what == "read" else "set"), target
+    if step.action == "task.end":
+        return "came to", "its end"
     if step.action in _VERBS and step.fields:
         first = next(iter(step.fields.values()))
         index = step.fields.get("index")

@@ -78,6 +78,8 @@ class Kernel(Ending):
         self.births[index] = self.depth - 1
         self.tasks.append(task)
         self.living.append(task)
+        if self.identities.tells_ends:
+            self.writes |= self.identities.census
         self.unjoined += 1
         if self.unjoined == 1 and self.accompanied is not None:
             self.accompanied(self)
@@ -97,6 +99,16 @@ class Kernel(Ending):
         """Tell whether a task has ended, and nothing that it did can still happen."""
         return task.ended
 
+    def come_to_end(self, task: Task) -> None:
+        """Let a task live on behind the last step of its function, if somebody looks whether it lives.
+
+        Points: then, before its end.
+        """
+        if self.identities.tells_ends:
+            end = Operation("task.end", None, nothing)
+            end.writes = task.bit
+            self.perform(end)
+
     def leave(self, task: Task) -> Callable[[], object]:
         """Take leave of a task that has ended, and return what resumes the next one.
 
@@ -110,6 +122,8 @@ class Kernel(Ending):
         task.ready = never
         self.living.remove(task)
         self.writes |= task.bit
+        if self.identities.tells_ends:
+            self.writes |= self.identities.census
         try:
             if not self.over and self.is_needed():
                 return self.next_task().switch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from omni_ipc.records import Field
+from omni_ipc.testbed.identity import ASKED_LIVES
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.task import ControlledTask
@@ -35,6 +36,7 @@ class ControlledProcess(Controlled):
 
     def is_alive(self) -> bool:
         """Tell whether any task of it lives; one that has not been started does not."""
+        self.kernel.identities.meet(ASKED_LIVES)
         return bool(self.kernel.perform(self._looking("process.is_alive", self._lives)))
 
     def join(self, timeout: float | None = None) -> None:
@@ -46,6 +48,7 @@ class ControlledProcess(Controlled):
 
     def ending(self) -> str | None:
         """Tell how it ended, or None while it lives."""
+        self.kernel.identities.meet(ASKED_LIVES)
         return self.kernel.perform(self._looking("process.ending", self._ending))  # type: ignore[no-any-return]
 
     def _looking(self, action: str, execute: Callable[[], object]) -> Operation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from omni_ipc.records import Field
+from omni_ipc.testbed.identity import ASKED_LIVES
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Owning, Reading, nothing
 from omni_ipc.testbed.tasks import Task
@@ -31,6 +32,8 @@ class ControlledTask:
         self._kernel.perform_within(Owning("task.join", self, self._join, self._has_ended, nothing), timeout)
 
     def is_alive(self) -> bool:
+        if not self._task.joined:
+            self._kernel.identities.meet(ASKED_LIVES)
         return bool(self._kernel.perform(Reading("task.is_alive", self, lambda: not self._has_ended())))
 
     def label(self) -> dict[str, Field]:

@@ -10,7 +10,7 @@ from typing import Any
 from omni_ipc.testbed.identity import COUNTED_THREADS
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Operation
-from omni_ipc.testbed.standard.life import Life, census, identify
+from omni_ipc.testbed.standard.life import Life, identify
 from omni_ipc.testbed.tasks import Task
 
 _FRESH = dict(vars(threading.Thread(name="fresh", daemon=False)))
@@ -90,7 +90,7 @@ def living(kernel: Kernel) -> list[threading.Thread]:
     if not kernel.identities.meet(COUNTED_THREADS):
         return _living(kernel)
     look = Operation("threading.enumerate", None, lambda: _living(kernel))
-    look.reads |= census(kernel)
+    look.reads |= kernel.identities.census
     listed: list[threading.Thread] = kernel.perform(look)
     return listed
 

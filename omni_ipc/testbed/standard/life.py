@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from omni_ipc.records import Field
-from omni_ipc.testbed.identity import ASKED_THREADS, COUNTED_THREADS
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Operation, Owning, always, nothing, unlimited
 from omni_ipc.testbed.standard.world import WORLD
@@ -140,7 +139,6 @@ def launch(kernel: Kernel, life: Life) -> None:
     thread = life.thread
     if kernel.starting is not None:
         kernel.starting(*_given(thread))
-    kernel.writes |= census(kernel)
     kernel.launch(_unused(kernel, thread.name), _run, (life, thread))
 
 
@@ -149,11 +147,6 @@ def _given(thread: Any) -> tuple[Any, ...]:
     if type(thread).run is not threading.Thread.run or thread._target is None:
         return (thread.run,)
     return (thread._target, *thread._args, *thread._kwargs.values())
-
-
-def census(kernel: Kernel) -> int:
-    """Return the bit of all that live, if anybody counts them."""
-    return kernel.identities[COUNTED_THREADS] if COUNTED_THREADS in kernel.identities.distinctions else 0
 
 
 def _unused(kernel: Kernel, name: str) -> str:
@@ -170,19 +163,9 @@ def _unused(kernel: Kernel, name: str) -> str:
 def _run(life: Life, thread: Any) -> None:
     """Be the body of a task that plays a thread."""
     task = life.task = life.kernel.current
-    task.bit |= life.bit | census(life.kernel)
+    task.bit |= life.bit
     task.thread, task.daemon = thread, thread.daemon
     thread._ident = thread._native_id = identify(task)
-    try:
-        _live(life, thread)
-        if not life.kernel.identities.distinctions.isdisjoint({ASKED_THREADS, COUNTED_THREADS}):
-            life.kernel.perform(Operation("thread.end", life, nothing))
-    finally:
-        thread._is_stopped = True
-
-
-def _live(life: Life, thread: Any) -> None:
-    """Run a thread, and let what it raises be told as the standard library would."""
     try:
         thread.run()
     except RunEnded:
@@ -195,3 +178,5 @@ def _live(life: Life, thread: Any) -> None:
                 return
             raise
         threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
+    finally:
+        thread._is_stopped = True

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from omni_ipc.errors import Inconclusive
-from omni_ipc.testbed.identity import ASKED_THREADS
+from omni_ipc.testbed.identity import ASKED_LIVES
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.operations import Reading
 from omni_ipc.testbed.standard.current import dress
@@ -112,7 +112,8 @@ def is_alive(original: Method) -> Method:
         life = _life(self)
         if life is None:
             return bool(original(self))
-        life.kernel.identities.meet(ASKED_THREADS)
+        if life.task is None or not life.task.joined:
+            life.kernel.identities.meet(ASKED_LIVES)
         look = Reading("thread.is_alive", life, lambda: life.task is not None and not life.task.ended)
         look.reads |= life.task.bit if life.task is not None else 0
         return bool(life.kernel.perform(look))
