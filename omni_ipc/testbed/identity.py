@@ -12,7 +12,11 @@ COUNTED_THREADS = "threading.enumerate"
 """Threads are counted: their starts and ends are told apart."""
 ASKED_THREADS = "thread.is_alive"
 """Threads are asked whether they live: one ends in a step of its own, as it lives on for a while after its last."""
-DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS, ASKED_THREADS})
+SHARED_CONTEXTS = "context.run"
+"""Several tasks enter one context: it is entered and left in steps of their own, as only one can be in it at a time."""
+CONTEXTS = ("any", "contextvars", "Context")
+"""Who all contexts are: who made one is not known."""
+DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS, ASKED_THREADS, SHARED_CONTEXTS})
 
 
 class Identities(dict[Hashable, int]):

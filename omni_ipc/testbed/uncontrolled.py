@@ -27,7 +27,7 @@ from omni_ipc.testbed.bindings import Undo, rebind
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.redirects import LOOP_REDIRECTS
 from omni_ipc.testbed.primitives import PRIMITIVES, Primitive
-from omni_ipc.testbed.standard import local, sealed
+from omni_ipc.testbed.standard import attributes, local, sealed
 from omni_ipc.testbed.standard.redirects import REDIRECTS
 from omni_ipc.testbed.standard.world import TRUSTED, WORLD, is_of_collector, is_trusted, running
 from omni_ipc.testbed.tasks import RunEnded
@@ -127,6 +127,7 @@ class _Process:
             WORLD.hook = threading.excepthook
             for redirect in (*REDIRECTS, *LOOP_REDIRECTS):
                 self._replace(redirect.owner, redirect.name, redirect.by)
+            self._undo += attributes.patch()
             self._undo += sealed.patch()
             for primitive in PRIMITIVES:
                 self._replace(primitive.find(), primitive.name, functools.partial(_telling, primitive=primitive))
