@@ -36,9 +36,8 @@ from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 _ROOM = __name__.rpartition(".")[0]
 _OURS = (_ROOM, postponed.__module__)
-_CALL_TASKS = {f"{_ROOM}.{name}" for name in ("tasks", "standard.life", "standard.executor", "objects.future")} | {
-    f"{_ROOM}.loops.turning"
-}
+_CALLERS = ("tasks", "standard.life", "standard.executor", "standard.contexts", "objects.future", "loops.turning")
+_CALL_TASKS = {f"{_ROOM}.{name}" for name in _CALLERS}
 _RUNNERS = {threading.Thread.run.__code__, threading.Timer.run.__code__, asyncio.Handle._run.__code__}
 _IMPORTING = "<frozen importlib._bootstrap>"
 
