@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Any
+from weakref import ref
 
 from greenlet import getcurrent
 
@@ -90,7 +91,7 @@ class RunState:
         self.groups: dict[str, Group] = {}
         self.plumbing = 0  # bits of locks and waiting lists: in them nothing is told to anybody
         self.numbered: dict[str, int] = {}  # names given so far, by template
-        self.contexts: dict[int, tuple[Context, Task]] = {}
+        self.contexts: dict[int, tuple[ref[Context], Task]] = {}
         self.tasks: list[Task] = []
         self.living: list[Task] = []
         self.unjoined = -1

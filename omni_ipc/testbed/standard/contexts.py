@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import sys
+import weakref
 from collections.abc import Callable
 from contextvars import Context, ContextVar
+from types import MethodType
 from typing import Any
 
 from omni_ipc.records import Field
@@ -36,8 +39,21 @@ class _Contexts:
         return None
 
 
-def run(original: Method) -> Method:
-    """Replace ``Context.run``.
+class Run:
+    """Stands in for ``Context.run``; for the callbacks of a loop it is the original, whose frame keeps nothing alive."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+        self._by = _run_by(original)
+
+    def __get__(self, context: Context | None, kind: type | None = None) -> Any:
+        if context is None or running() is None or sys._getframe(1).f_code is asyncio.Handle._run.__code__:
+            return self._original.__get__(context, kind)
+        return MethodType(self._by, context)
+
+
+def _run_by(original: Method) -> Method:
+    """Return what enters a context.
 
     Once some run has had two tasks use one context, others may come in between: before it is entered, before a variable
     is set in it, and before it is left.
@@ -80,7 +96,9 @@ def _inside(kernel: Kernel, contexts: _Contexts, function: Method, /, *args: Any
 
 def _is_shared(kernel: Kernel, context: Context) -> bool:
     """Note who enters a context, and tell whether contexts are shared, as some run has shown."""
-    _, first = kernel.contexts.setdefault(id(context), (context, kernel.current))
-    if first is not kernel.current:
+    known, first = kernel.contexts.get(id(context), (None, None))
+    if known is None or known() is not context:  # an address may be given to another one
+        kernel.contexts[id(context)] = weakref.ref(context), kernel.current
+    elif first is not kernel.current:
         kernel.identities.meet(SHARED_CONTEXTS)
     return SHARED_CONTEXTS in kernel.identities.distinctions

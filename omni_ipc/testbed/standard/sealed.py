@@ -48,7 +48,7 @@ def patch() -> Iterator[Undo]:
         for name in names.split():
             if name in vars(kind):
                 yield _exchange(kind, name, functools.partial(_telling, title=title))
-    yield _exchange(contextvars.Context, "run", contexts.run)
+    yield _exchange(contextvars.Context, "run", contexts.Run)
     for name in ("set", "reset"):
         yield _exchange(contextvars.ContextVar, name, contexts.change)
     for name, replacement in {"now": _now, "utcnow": _utcnow}.items():
