@@ -40,7 +40,7 @@ class _Contexts:
 
 
 class Run:
-    """Stands in for ``Context.run``; for the callbacks of a loop it is the original, whose frame keeps nothing alive."""
+    """Stands in for ``Context.run``; for callbacks of a loop it is the original, which has no frame."""
 
     def __init__(self, original: Any) -> None:
         self._original = original
