@@ -107,6 +107,18 @@ def main():
 """,
         "tasks share what is used by collections.ChainMap.__getitem__, called at tells:14 in main.b, and that has",
     ),
+    "attributes of a semaphore, as a dictionary": (
+        """
+def main():
+    s = threading.Semaphore(1); out = []
+    def a():
+        with s: pass
+    def b(): out.append(vars(s).get("_value"))
+    run(a, b)
+    return out
+""",
+        "is not that of a real one; read its attributes, at tells.py:14 in b",
+    ),
     "attributes exchanged for those of others": (
         """
 class Borg:
