@@ -63,7 +63,7 @@ def test_record_names_the_specs_that_speak_of_what_it_took_down(tmp_path: Path) 
     ("arguments", "code", "said"),
     [
         (["validate", "nowhere", "--spec", "SplitMap"], 2, "Cannot read the recording 'nowhere'"),
-        (["validate", str(TRACE / "ok"), "--spec", "SplitMop"], 2, "Did you mean 'SplitMap'?"),
+        (["validate", str(TRACE / "ok"), "--spec", "SplitMop"], 2, "'SplitMop'. Did you mean"),
         (["validate", str(TRACE / "ok" / "future_orphan"), "--spec", "SplitMap"], 3, "speaks of none of the"),
         (["record", "--", "no-such-command"], 2, "'no-such-command' cannot be started"),
         (["record", "--", sys.executable, "-c", ""], 3, "no process of it recorded anything"),

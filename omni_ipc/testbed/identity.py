@@ -13,7 +13,12 @@ COUNTED_THREADS = "threading.enumerate"
 ASKED_LIVES = "is_alive"
 """Threads, tasks or processes are asked whether they live: a task ends in a step of its own, as it lives on for a while
 after its last."""
-DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS, ASKED_LIVES})
+SHARED_CONTEXTS = "context.run"
+"""Several tasks enter one context: it is entered and left in steps of their own, as only one can be in it at a time."""
+DISTINCTIONS = frozenset({CLEARED_EVENTS, COUNTED_THREADS, ASKED_LIVES, SHARED_CONTEXTS})
+
+CONTEXTS = ("any", "contextvars", "Context")
+"""Who all contexts are: who made one is not known."""
 
 
 class Identities(dict[Hashable, int]):

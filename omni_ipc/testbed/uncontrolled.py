@@ -27,7 +27,7 @@ from omni_ipc.testbed.bindings import Undo, rebind
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.redirects import LOOP_REDIRECTS
 from omni_ipc.testbed.primitives import PRIMITIVES, Primitive
-from omni_ipc.testbed.standard import local, sealed
+from omni_ipc.testbed.standard import attributes, local, sealed
 from omni_ipc.testbed.standard.redirects import REDIRECTS
 from omni_ipc.testbed.standard.world import TRUSTED, WORLD, is_of_collector, is_trusted, running
 from omni_ipc.testbed.tasks import RunEnded
@@ -36,9 +36,8 @@ from omni_ipc.testbed.where import is_ours, is_stdlib, locate
 
 _ROOM = __name__.rpartition(".")[0]
 _OURS = (_ROOM, postponed.__module__)
-_CALL_TASKS = {f"{_ROOM}.{name}" for name in ("tasks", "standard.life", "standard.executor", "objects.future")} | {
-    f"{_ROOM}.loops.turning"
-}
+_CALLERS = ("tasks", "standard.life", "standard.executor", "standard.contexts", "objects.future", "loops.turning")
+_CALL_TASKS = {f"{_ROOM}.{name}" for name in _CALLERS}
 _RUNNERS = {threading.Thread.run.__code__, threading.Timer.run.__code__, asyncio.Handle._run.__code__}
 _IMPORTING = "<frozen importlib._bootstrap>"
 
@@ -127,6 +126,7 @@ class _Process:
             WORLD.hook = threading.excepthook
             for redirect in (*REDIRECTS, *LOOP_REDIRECTS):
                 self._replace(redirect.owner, redirect.name, redirect.by)
+            self._undo += attributes.patch()
             self._undo += sealed.patch()
             for primitive in PRIMITIVES:
                 self._replace(primitive.find(), primitive.name, functools.partial(_telling, primitive=primitive))

@@ -9,6 +9,7 @@ import threading
 import types
 from collections import defaultdict
 from collections.abc import Callable, Container, Mapping
+from contextvars import Context
 from typing import Any, NamedTuple
 
 from omni_ipc.testbed.instrument.kinds import VALUES, ItemsTold, Told, bare, container, is_of, look_up, step_of
@@ -40,6 +41,10 @@ _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__")
 _UNTYPED = {"__setattr__": True, "__delattr__": True, "__getattribute__": False}
 """Methods of every object that use one of its attributes, and whether they change it."""
 
+
+_OF_THREADS = {"name": "name", "_name": "name", "getName": "name", "setName": "name"}
+_OF_THREADS |= {"daemon": "daemon", "_daemonic": "daemon", "isDaemon": "daemon", "setDaemon": "daemon"}
+"""Names of threads, by which code without points keeps what is said of them."""
 
 _RUNNING = (types.FrameType, types.CodeType)
 """What stands for a generator that runs, and for a function behind a cache that does."""
@@ -136,6 +141,8 @@ class Effects:
     def _attribute(self, site: Site, kind: type) -> Use | None:
         if site.name == "__dict__":
             return Use(ALL, True)
+        if issubclass(kind, threading.Thread) and site.name in _OF_THREADS:
+            return Use(_OF_THREADS[site.name], site.writes)
         found = look_up(kind, site.name)
         if is_special(site.name) and (found is not None or issubclass(kind, type)):
             is_of_error = issubclass(kind, BaseException) and site.name in OF_ERRORS
@@ -155,6 +162,10 @@ class Effects:
     def _method(self, name: str, kind: type, *, outer: bool = False) -> Use | None:
         base = container(kind)
         found = look_up(kind, name)
+        if issubclass(kind, threading.Thread) and name in _OF_THREADS:
+            return Use(_OF_THREADS[name], name.startswith("set"))
+        if issubclass(kind, Context):
+            return Use(ALL, name == "run")
         if base is not None and (outer or not isinstance(found, types.FunctionType)):
             return _builtin(TABLES[base].get(name), name, kind)
         if name in _UNTYPED and not isinstance(found, types.FunctionType):

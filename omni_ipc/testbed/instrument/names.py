@@ -12,9 +12,11 @@ from __future__ import annotations
 import enum
 import gc
 from collections.abc import Hashable
+from contextvars import Context
 from types import CodeType, CoroutineType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
+from omni_ipc.testbed.identity import CONTEXTS
 from omni_ipc.testbed.instrument.memory import IS_ARRAY, holder_of
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.tasks import Task
@@ -104,6 +106,8 @@ class Names:
             return lasting[1]
         if isinstance(value, ModuleType):
             return name_of_module(value.__name__)
+        if isinstance(value, Context):
+            return Name(CONTEXTS, "a Context")
         if isinstance(value, (FrameType, CodeType)):
             return _name_of_code(value.f_code if isinstance(value, FrameType) else value)
         if isinstance(value, CoroutineType):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
+from contextvars import Context
 from types import CellType
 from typing import Any
 
 from omni_ipc.records import Field
-from omni_ipc.testbed.identity import Identities
+from omni_ipc.testbed.identity import SHARED_CONTEXTS, Identities
 from omni_ipc.testbed.instrument.effects import ALL, Effects, Use
 from omni_ipc.testbed.instrument.kinds import container
 from omni_ipc.testbed.instrument.memory import holder_of
@@ -186,6 +187,8 @@ class Points:
     def _attribute(self, site: Site, use: Use, value: Any, arguments: tuple[Any, ...]) -> Access:
         name = self.names.of(value)
         part = use.part or ALL
+        if isinstance(value, Context):
+            self._identities.meet(SHARED_CONTEXTS)
         if site.kind is Kind.BY_NAME and arguments and isinstance(arguments[0], str):
             part = arguments[0]
         text = f"{name.text}.{part}" if part != ALL else name.text

@@ -12,6 +12,7 @@ from omni_ipc.testbed.instrument.names import is_plain
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.sites import SITES, Kind
 from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.where import locate_here
 
 
@@ -35,6 +36,8 @@ class Touching(Exchanging):
 
     def touch_names(self, site: int, value: Any) -> Any:
         """Announce the use of an object, whose attributes may be used as the items of a dictionary from now on."""
+        if isinstance(value, Controlled):
+            self.hide(f"the dictionary of a {value.kind} under control is not that of a real one; read its attributes")
         if self._points is not None:
             if SITES[site].writes:
                 self._exchanged.append((value, locate_here()))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from typing import Any
+from weakref import ref
 
 from greenlet import getcurrent
 
@@ -50,14 +52,15 @@ class RunState:
         refused: what was announced last when the run was ended: the task's index, what it reads and writes.
         agents: what takes steps beside the tasks, and is no part of the scenario; see `faults`.
         curtailed: what was left out of the run's continuations, and why: each a sentence's end.
+        contexts: those of `contextvars` that were entered, by id, and the task that entered each first.
         retired: once a later run has begun, tells whether a task of that runs now.
     """
 
     __slots__ = (  # noqa: SIM905 - so many attributes would cost twice as much in a dictionary
-        "__dict__ __weakref__ accompanied agents beside births chooser clock closers current curtailed depth escape "
-        "failure groups identities jumps known last limit living max_steps merges numbered observer order outside over "
-        "plumbing pool pruned read_log reads recurrence refused resumed retired running starter starting tasks time "
-        "unjoined using write_log writes"
+        "__dict__ __weakref__ accompanied agents beside births chooser clock closers contexts current curtailed depth "
+        "escape failure groups identities jumps known last limit living max_steps merges numbered observer order "
+        "outside over plumbing pool pruned read_log reads recurrence refused resumed retired running starter starting "
+        "tasks time unjoined using write_log writes"
     ).split()
 
     keeps: list[Any] | None = None  # objects that outlive runs, if it is not one of a run
@@ -89,6 +92,7 @@ class RunState:
         self.groups: dict[str, Group] = {}
         self.plumbing = 0  # bits of locks and waiting lists: in them nothing is told to anybody
         self.numbered: dict[str, int] = {}  # names given so far, by template
+        self.contexts: dict[int, tuple[ref[Context], Task]] = {}
         self.tasks: list[Task] = []
         self.living: list[Task] = []
         self.unjoined = -1

@@ -12,6 +12,7 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.lock import Acquiring, ControlledLock
 from omni_ipc.testbed.objects.rlock import ControlledRLock
+from omni_ipc.testbed.objects.state import own
 from omni_ipc.testbed.operations import Operation, Owning
 from omni_ipc.testbed.tasks import Task
 
@@ -27,6 +28,7 @@ class ControlledCondition(threading.Condition, Controlled):
 
     kind = "condition"
     is_plumbing = True
+    _waiters = own("_waiters", "_waiting", is_container=True)
 
     def __init__(self, kernel: Kernel, lock: ControlledLock | None = None) -> None:
         self.lock = self._lock = ControlledRLock(kernel) if lock is None else lock

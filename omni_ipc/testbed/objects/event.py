@@ -8,6 +8,7 @@ from omni_ipc.testbed.identity import CLEARED_EVENTS
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.sleeper import Sleeper
+from omni_ipc.testbed.objects.state import own
 from omni_ipc.testbed.operations import Operation, Reading
 
 
@@ -19,10 +20,11 @@ class ControlledEvent(threading.Event, Controlled):
     """
 
     kind = "event"
+    _flag = own("_flag", "_is_up")
 
     def __init__(self, kernel: Kernel) -> None:
         Controlled.__init__(self, kernel)
-        self._flag = False
+        self._is_up = False
         self._sleepers: list[Sleeper] = []
 
     def is_set(self) -> bool:
@@ -47,20 +49,20 @@ class ControlledEvent(threading.Event, Controlled):
         return bool(kernel.perform_within(wake, timeout))
 
     def _get(self) -> bool:
-        return self._flag
+        return self._is_up
 
     def _set(self) -> None:
-        self._flag = True
+        self._is_up = True
         for sleeper in self._sleepers:
             sleeper.woken = True
         self._sleepers.clear()
 
     def _clear(self) -> None:
-        self._flag = False
+        self._is_up = False
         self.kernel.identities.meet(CLEARED_EVENTS)
 
     def _join(self) -> Sleeper | None:
-        if self._flag:
+        if self._is_up:
             return None
         sleeper = Sleeper()
         self._sleepers.append(sleeper)
@@ -75,7 +77,7 @@ class ControlledEvent(threading.Event, Controlled):
         return Controlled.__repr__(self)
 
     def shown(self) -> str:
-        return "set" if self._flag else "clear"
+        return "set" if self._is_up else "clear"
 
     def blocked_on(self) -> str:
         return f"{self.name} to be set"

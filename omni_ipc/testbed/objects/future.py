@@ -10,6 +10,7 @@ from typing import Any
 from omni_ipc.testbed.brief import brief
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.objects.state import own
 from omni_ipc.testbed.operations import Operation, Reading, nothing
 
 PENDING = "PENDING"
@@ -30,12 +31,15 @@ class ControlledFuture(Future[Any], Controlled):
     """
 
     kind = "future"
+    _state = own("_state", "_stage")
+    _result = own("_result", "_value")
+    _exception = own("_exception", "_error")
 
     def __init__(self, kernel: Kernel) -> None:
         Controlled.__init__(self, kernel)
-        self._state = PENDING
-        self._result: Any = None
-        self._exception: BaseException | None = None
+        self._stage = PENDING
+        self._value: Any = None
+        self._error: BaseException | None = None
         self._callbacks: list[Callable[[Any], object]] = []
         self.settled_at = 0
 
@@ -46,7 +50,7 @@ class ControlledFuture(Future[Any], Controlled):
     def result(self, timeout: float | None = None) -> Any:
         error = self._await("future.result", timeout)
         if error is None:
-            return self._result
+            return self._value
         try:
             raise error
         finally:
@@ -62,7 +66,7 @@ class ControlledFuture(Future[Any], Controlled):
         return bool(self.kernel.perform(Reading("future.cancelled", self, self._is_cancelled)))
 
     def running(self) -> bool:
-        return bool(self.kernel.perform(Reading("future.running", self, lambda: self._state is RUNNING)))
+        return bool(self.kernel.perform(Reading("future.running", self, lambda: self._stage is RUNNING)))
 
     def cancel(self) -> bool:
         cancelled = bool(self.kernel.perform(Operation("future.cancel", self, self._cancel)))
@@ -86,7 +90,7 @@ class ControlledFuture(Future[Any], Controlled):
             self._call(fn)
 
     def can_be_cancelled(self, *, by_name: bool) -> bool:
-        return self._state is PENDING
+        return self._stage is PENDING
 
     def cancel_at_once(self) -> Callable[[], object] | None:
         self._cancel()
@@ -94,45 +98,45 @@ class ControlledFuture(Future[Any], Controlled):
 
     def begin(self) -> bool:
         """Tell the future that its value is being computed, without a point; False if it was cancelled."""
-        if self._state not in (PENDING, CANCELLED):
-            _LOGGER.critical("Future %s in unexpected state: %s", self.name, self._state)
+        if self._stage not in (PENDING, CANCELLED):
+            _LOGGER.critical("Future %s in unexpected state: %s", self.name, self._stage)
             raise RuntimeError("Future in unexpected state")
-        self._state = RUNNING if self._state is PENDING else NOTIFIED
-        if self._state is NOTIFIED:
+        self._stage = RUNNING if self._stage is PENDING else NOTIFIED
+        if self._stage is NOTIFIED:
             self.settled_at = self.kernel.depth
-        return self._state is RUNNING
+        return self._stage is RUNNING
 
     def has_ended(self) -> bool:
         """Tell whether `wait` and `as_completed` count it as done: one that was just cancelled is not yet."""
-        return self._state in (NOTIFIED, FINISHED)
+        return self._stage in (NOTIFIED, FINISHED)
 
     def _await(self, action: str, timeout: float | None) -> BaseException | None:
         """Wait until the future is settled, and return its error."""
         self.kernel.perform_within(Reading(action, self, nothing, self._is_done, _raise_timeout), timeout)
-        if self._state is not FINISHED:
+        if self._stage is not FINISHED:
             raise CancelledError
-        return self._exception
+        return self._error
 
     def _is_done(self) -> bool:
-        return self._state in _DONE
+        return self._stage in _DONE
 
     def _cancel(self) -> bool:
-        if self._state is PENDING:
-            self._state = CANCELLED
+        if self._stage is PENDING:
+            self._stage = CANCELLED
         return self._is_cancelled()
 
     def _is_cancelled(self) -> bool:
-        return self._state in (CANCELLED, NOTIFIED)
+        return self._stage in (CANCELLED, NOTIFIED)
 
     def _settle(self, result: Any, error: BaseException | None) -> None:
-        if self._state in _DONE:
-            raise InvalidStateError(f"{self._state}: {self!r}")
-        self._result, self._exception = result, error
-        self._state = FINISHED
+        if self._stage in _DONE:
+            raise InvalidStateError(f"{self._stage}: {self!r}")
+        self._value, self._error = result, error
+        self._stage = FINISHED
         self.settled_at = self.kernel.depth
 
     def _listen(self, fn: Callable[[Any], object]) -> bool:
-        if self._state in _DONE:
+        if self._stage in _DONE:
             return True
         self._callbacks.append(fn)
         return False
@@ -149,12 +153,12 @@ class ControlledFuture(Future[Any], Controlled):
             _LOGGER.exception("exception calling callback for %r", self)
 
     def __repr__(self) -> str:
-        return f"<{self.name} {self._state.lower()}>"
+        return f"<{self.name} {self._stage.lower()}>"
 
     def shown(self) -> str:
-        if self._state is not FINISHED:
-            return self._state.lower()
-        return f"result {brief(self._result)}" if self._exception is None else f"error {brief(self._exception)}"
+        if self._stage is not FINISHED:
+            return self._stage.lower()
+        return f"result {brief(self._value)}" if self._error is None else f"error {brief(self._error)}"
 
     def blocked_on(self) -> str:
         return f"{self.name} to be settled"

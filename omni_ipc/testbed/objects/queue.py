@@ -11,6 +11,7 @@ from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.condition import ControlledCondition
 from omni_ipc.testbed.objects.lock import ControlledLock
+from omni_ipc.testbed.objects.state import own
 from omni_ipc.testbed.operations import Operation, Reading, nothing
 
 _ShutDown: type[Exception] | None = getattr(queue, "ShutDown", None)  # since Python 3.13
@@ -24,18 +25,20 @@ class ControlledQueue(queue.Queue[Any], Controlled):
     """
 
     kind = "queue"
-    queue: Any
-    is_shutdown = False
+    maxsize = own("maxsize", "_limit")
+    queue = own("queue", "_items", is_container=True)
+    unfinished_tasks = own("unfinished_tasks", "_unfinished")
+    _is_shut = False
 
     def __init__(self, kernel: Kernel, maxsize: int = 0) -> None:
         Controlled.__init__(self, kernel)
-        self.maxsize = maxsize
+        self._limit = maxsize
         self._init(maxsize)
-        self.unfinished_tasks = 0
+        self._unfinished = 0
         self._mutex: _Mutex | None = None
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        limit = _limit(block, timeout) if self.maxsize > 0 else None
+        limit = _limit(block, timeout) if self._limit > 0 or not block else None
         self._perform(Operation("queue.put", self, lambda: self._do_put(item), self._has_room, _raise_full), limit)
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
@@ -55,10 +58,11 @@ class ControlledQueue(queue.Queue[Any], Controlled):
         return bool(self.kernel.perform(Reading("queue.empty", self, lambda: not self._qsize(), self._is_free)))
 
     def full(self) -> bool:
-        look = Reading("queue.full", self, lambda: 0 < self.maxsize <= self._qsize(), self._is_free)
+        look = Reading("queue.full", self, lambda: 0 < self._limit <= self._qsize(), self._is_free)
         return bool(self.kernel.perform(look))
 
     if _ShutDown is not None:
+        is_shutdown = own("is_shutdown", "_is_shut")
 
         def shutdown(self, immediate: bool = False) -> None:
             self.kernel.perform(Operation("queue.shutdown", self, lambda: self._shut_down(immediate), self._is_free))
@@ -66,7 +70,7 @@ class ControlledQueue(queue.Queue[Any], Controlled):
     def __getattr__(self, name: str) -> Any:
         """Make the lock or a condition when somebody asks for it."""
         if name not in ("mutex", "not_empty", "not_full", "all_tasks_done"):
-            raise AttributeError(f"'{type(self).__bases__[0].__name__}' object has no attribute '{name}'")
+            raise AttributeError(f"'{type(self).__name__.removeprefix('Controlled')}' object has no attribute '{name}'")
         self._mutex = self._mutex or _Mutex(self)
         made = self._mutex if name == "mutex" else _QueueCondition(self, self._mutex, name)
         self.__dict__[name] = made
@@ -79,22 +83,25 @@ class ControlledQueue(queue.Queue[Any], Controlled):
             limit = None
         return self.kernel.perform_within(operation, limit)
 
+    def _qsize(self) -> int:
+        return len(self._items)
+
     def _is_free(self) -> bool:
         return self._mutex is None or self._mutex.owner is None
 
     def _has_items(self) -> bool:
-        return (self._qsize() > 0 or self.is_shutdown) and self._is_free()
+        return (self._qsize() > 0 or self._is_shut) and self._is_free()
 
     def _has_room(self) -> bool:
-        return (self.maxsize <= 0 or self._qsize() < self.maxsize or self.is_shutdown) and self._is_free()
+        return (self._limit <= 0 or self._qsize() < self._limit or self._is_shut) and self._is_free()
 
     def _is_done(self) -> bool:
-        return self.unfinished_tasks == 0 and self._is_free()
+        return self._unfinished == 0 and self._is_free()
 
     def _do_put(self, item: Any) -> None:
         self._refuse_if_shut_down()
         self._at_once(lambda: self._put(item))
-        self.unfinished_tasks += 1
+        self._unfinished += 1
         self._tell("not_empty", 1)
 
     def _do_get(self) -> Any:
@@ -105,22 +112,22 @@ class ControlledQueue(queue.Queue[Any], Controlled):
         return item
 
     def _do_task_done(self) -> None:
-        if self.unfinished_tasks <= 0:
+        if self._unfinished <= 0:
             raise ValueError("task_done() called too many times")
-        self.unfinished_tasks -= 1
-        if self.unfinished_tasks == 0:
+        self._unfinished -= 1
+        if self._unfinished == 0:
             self._tell("all_tasks_done")
 
     def _shut_down(self, immediate: bool) -> None:
-        self.is_shutdown = True
+        self._is_shut = True
         while immediate and self._qsize():
             self._get()
-            self.unfinished_tasks = max(self.unfinished_tasks - 1, 0)
+            self._unfinished = max(self._unfinished - 1, 0)
         for name in ("all_tasks_done", "not_empty", "not_full"):
             self._tell(name)
 
     def _refuse_if_shut_down(self) -> None:
-        if self.is_shutdown and _ShutDown is not None:
+        if self._is_shut and _ShutDown is not None:
             raise _ShutDown
 
     def _at_once(self, act: Callable[[], Any]) -> Any:
@@ -141,7 +148,7 @@ class ControlledQueue(queue.Queue[Any], Controlled):
         return Controlled.__repr__(self)
 
     def shown(self) -> str:
-        return brief(list(self.queue))
+        return brief(list(self._items))
 
     def blocked_on(self) -> str:
         if not self._is_free():
@@ -149,18 +156,12 @@ class ControlledQueue(queue.Queue[Any], Controlled):
         return f"{self.name}, which is {'full' if self._qsize() else 'empty'}"
 
 
-class ControlledLifoQueue(queue.LifoQueue[Any], ControlledQueue):
+class ControlledLifoQueue(ControlledQueue, queue.LifoQueue[Any]):
     """A queue that gives back first what was put last."""
 
-    def __init__(self, kernel: Kernel, maxsize: int = 0) -> None:
-        ControlledQueue.__init__(self, kernel, maxsize)
 
-
-class ControlledPriorityQueue(queue.PriorityQueue[Any], ControlledQueue):
+class ControlledPriorityQueue(ControlledQueue, queue.PriorityQueue[Any]):
     """A queue that gives back the least first."""
-
-    def __init__(self, kernel: Kernel, maxsize: int = 0) -> None:
-        ControlledQueue.__init__(self, kernel, maxsize)
 
 
 class _Mutex(ControlledLock):

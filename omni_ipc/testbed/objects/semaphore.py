@@ -7,6 +7,7 @@ from types import TracebackType
 
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
+from omni_ipc.testbed.objects.state import own
 from omni_ipc.testbed.operations import Operation
 
 
@@ -14,12 +15,13 @@ class ControlledSemaphore(threading.Semaphore, Controlled):
     """A counter that does not go below zero."""
 
     kind = "semaphore"
+    _value = own("_value", "_left")
 
     def __init__(self, kernel: Kernel, value: int = 1) -> None:
         if value < 0:
             raise ValueError("semaphore initial value must be >= 0")
         Controlled.__init__(self, kernel)
-        self._value = value
+        self._left = value
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
         if not blocking and timeout is not None:
@@ -40,20 +42,20 @@ class ControlledSemaphore(threading.Semaphore, Controlled):
         self.release()
 
     def _is_positive(self) -> bool:
-        return self._value > 0
+        return self._left > 0
 
     def _take(self) -> bool:
-        self._value -= 1
+        self._left -= 1
         return True
 
     def _give(self, n: int) -> None:
-        self._value += n
+        self._left += n
 
     def __repr__(self) -> str:
         return Controlled.__repr__(self)
 
     def shown(self) -> str:
-        return str(self._value)
+        return str(self._left)
 
     def blocked_on(self) -> str:
         return f"{self.name} to be released"
@@ -67,7 +69,7 @@ class ControlledBoundedSemaphore(ControlledSemaphore, threading.BoundedSemaphore
         self._initial_value = value
 
     def _give(self, n: int) -> None:
-        if self._value + n > self._initial_value:
+        if self._left + n > self._initial_value:
             raise ValueError("Semaphore released too many times")
         super()._give(n)
 

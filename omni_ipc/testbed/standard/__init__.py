@@ -6,6 +6,8 @@ sealed.py                   methods of classes written in C: what was made befor
 world.py                    which run is on, and who asks
 threads.py  life.py         threads, and the tasks that they are
 current.py  local.py        who the current one is, and what each has for itself
+attributes.py               what is read past the locks that guard it
+contexts.py                 contexts of `contextvars` that several tasks enter
 executor.py  waiting.py     concurrent.futures
 clock.py                    time
 kept.py                     what modules make when they are imported, fresh for each run

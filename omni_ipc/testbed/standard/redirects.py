@@ -22,7 +22,7 @@ from omni_ipc.testbed.objects.queue import ControlledLifoQueue, ControlledPriori
 from omni_ipc.testbed.objects.rlock import ControlledRLock
 from omni_ipc.testbed.objects.semaphore import ControlledBoundedSemaphore, ControlledSemaphore
 from omni_ipc.testbed.objects.simple_queue import ControlledSimpleQueue
-from omni_ipc.testbed.standard import clock, current, executor, local, threads, waiting
+from omni_ipc.testbed.standard import attributes, clock, current, executor, local, threads, waiting
 from omni_ipc.testbed.standard.doors import Door
 from omni_ipc.testbed.standard.redirecting import Redirect, answers, calls, makers, turns
 from omni_ipc.testbed.standard.sealed import tell_if_real
@@ -76,6 +76,8 @@ REDIRECTS: tuple[Redirect, ...] = (
     Redirect(threading.Thread, "is_alive", threads.is_alive),
     Redirect(threading.Thread, "__hash__", threads.number),
     Redirect(threading.Thread, "__repr__", threads.represent),
+    *(Redirect(threading.Thread, name, attributes.of_start) for name in ("ident", "native_id")),
+    *(Redirect(threading.Barrier, name, attributes.of_barrier) for name in ("n_waiting", "broken")),
     *answers(threading, get_ident=current.identify_current, get_native_id=current.identify_current),
     *answers(threading, current_thread=current.current, main_thread=current.main, _newname=current.name_new),
     *answers(threading, enumerate=current.living, active_count=current.count),

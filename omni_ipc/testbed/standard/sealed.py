@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _queue
 import _thread
+import contextvars
 import ctypes
 import datetime
 import dis
@@ -22,7 +23,7 @@ from typing import Any
 
 from omni_ipc.errors import Inconclusive
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.standard import clock, life
+from omni_ipc.testbed.standard import clock, contexts, life
 from omni_ipc.testbed.standard.world import asks, running
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.where import is_stdlib, locate
@@ -47,6 +48,9 @@ def patch() -> Iterator[Undo]:
         for name in names.split():
             if name in vars(kind):
                 yield _exchange(kind, name, functools.partial(_telling, title=title))
+    yield _exchange(contextvars.Context, "run", contexts.Run)
+    for name in ("set", "reset"):
+        yield _exchange(contextvars.ContextVar, name, contexts.change)
     for name, replacement in {"now": _now, "utcnow": _utcnow}.items():
         yield _exchange(datetime.datetime, name, functools.partial(_dated, replacement=replacement))
     yield _exchange(datetime.date, "today", functools.partial(_dated, replacement=_today))

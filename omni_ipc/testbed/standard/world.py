@@ -17,7 +17,9 @@ from omni_ipc.testbed.where import is_stdlib
 
 TRUSTED = frozenset({"numpy", "msgspec", "torch", "greenlet"})  # keep locks and clocks of their own, and to themselves
 _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_CALLERS = tuple(_ROOM + name for name in ("tasks.py", "standard/executor.py", "objects/future.py"))
+_CALLERS = tuple(
+    _ROOM + name for name in ("tasks.py", "standard/executor.py", "standard/contexts.py", "objects/future.py")
+)
 _BUILT_OF_LOCKS = {"threading.py", "queue.py", "sched.py", "asyncio", "concurrent", "functools.py"}  # and of clocks
 
 

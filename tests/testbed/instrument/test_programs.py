@@ -14,7 +14,7 @@ import pytest
 from omni_ipc.testbed import STRATEGIES
 from omni_ipc.testbed.runner import Runner
 from tests.testbed.conftest import Tell
-from tests.testbed.instrument import hidden, shared_coroutines, two_loops, unseen
+from tests.testbed.instrument import hidden, lookalikes, shared_coroutines, two_loops, unseen
 from tests.testbed.instrument.drawn import PRELUDE, draw, draw_loop, written
 from tests.testbed.instrument.everywhere import Truth, sight
 
@@ -144,7 +144,7 @@ def test_what_a_sampler_sees_is_possible(strategy: str, tmp_path: Path) -> None:
             assert not known.holds or Known(module, strategy, runs=30).sights <= known.sights, seed
 
 
-PROGRAMS = hidden.PROGRAMS | unseen.PROGRAMS | two_loops.PROGRAMS | shared_coroutines.FEW
+PROGRAMS = hidden.PROGRAMS | unseen.PROGRAMS | lookalikes.PROGRAMS | two_loops.PROGRAMS | shared_coroutines.FEW
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS.keys())

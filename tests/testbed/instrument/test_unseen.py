@@ -14,6 +14,7 @@ from omni_ipc.records import Report, Verdict
 from omni_ipc.testbed import explore
 from tests.testbed.instrument.drawn import written
 from tests.testbed.instrument.hidden import together
+from tests.testbed.instrument.lookalikes import TWINS
 from tests.testbed.instrument.unseen import BODIES
 
 _TOLD = {
@@ -105,6 +106,18 @@ def main():
     return out
 """,
         "tasks share what is used by collections.ChainMap.__getitem__, called at tells:14 in main.b, and that has",
+    ),
+    "attributes of a semaphore, as a dictionary": (
+        """
+def main():
+    s = threading.Semaphore(1); out = []
+    def a():
+        with s: pass
+    def b(): out.append(vars(s).get("_value"))
+    run(a, b)
+    return out
+""",
+        "is not that of a real one; read its attributes, at tells.py:14 in b",
     ),
     "attributes exchanged for those of others": (
         """
@@ -316,7 +329,7 @@ def test_what_cannot_be_seen_is_told_with_its_line(body: str, told: str, tmp_pat
     assert told in report.reason
 
 
-@pytest.mark.parametrize(("body", "outcome"), _HOLDS.values(), ids=_HOLDS.keys())
+@pytest.mark.parametrize(("body", "outcome"), [*_HOLDS.values(), *TWINS.values()], ids=[*_HOLDS, *TWINS])
 def test_good_uses_of_the_same_hold(body: str, outcome: str, tmp_path: Path) -> None:
     """The same means, used well: nothing is told, and all orders come to the same."""
     report = _explored(body, tmp_path)
