@@ -38,8 +38,9 @@ def hosts() -> Iterator[Hosts]:
 
 
 def saved(folder: Path, change: Change, path: Path = ORPHAN) -> Path:
-    """Save a trace of the collection with a change."""
-    return change(Trace.load(path)).save(folder / f"changed.{path.name}")
+    """Save a trace of the collection with a change, and without the causes, which are about steps of the whole."""
+    changed = msgspec.structs.replace(change(Trace.load(path)), causes=())
+    return changed.save(folder / f"changed.{path.name}")
 
 
 def first(count: int) -> Change:
