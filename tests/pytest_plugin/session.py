@@ -70,5 +70,6 @@ def _environment() -> dict[str, str]:
 
 
 def _counts(text: str) -> dict[str, int]:
-    last = text.strip().splitlines()[-1] if text.strip() else ""
+    """Read pytest's last word; Python may have one behind it, of a Ctrl-C that came while pytest cleared up."""
+    last = next((line for line in reversed(text.splitlines()) if re.search(r" in [\d.]+s\b", line)), "")
     return {word: int(count) for count, word in re.findall(r"(\d+) (passed|failed|skipped|error)", last)}
