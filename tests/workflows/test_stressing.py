@@ -48,6 +48,14 @@ def first(count: int) -> Change:
     return lambda trace: msgspec.structs.replace(trace, steps=trace.steps[:count])
 
 
+def waited_for(trace: Trace) -> Trace:
+    """Let the consumer wait before the pump unpacks, and end there: no orphan comes of that, however it goes on."""
+    at = next(place for place, step in enumerate(trace.steps) if step.action == "Pump.Unpack")
+    unpacks, waits = trace.steps[at : at + 2]
+    assert waits.action == "Consumer.Wait"
+    return msgspec.structs.replace(trace, steps=(*trace.steps[:at], waits, unpacks))
+
+
 @pytest.mark.torch
 def test_every_trace_of_the_collection_shows_its_defect_on_real_workers_and_the_reference_ends_well(
     hosts: Hosts,
@@ -65,28 +73,25 @@ def test_every_trace_of_the_collection_shows_its_defect_on_real_workers_and_the_
 
 @pytest.mark.torch
 def test_what_cannot_be_followed_is_told_with_its_step_and_the_rest_goes_on(hosts: Hosts, tmp_path: Path) -> None:
-    """A step of another batch never comes: it is told who stands where instead, and the next trace is tried."""
+    """A step of another output never comes: it is told who stands where instead, and the next trace is tried."""
 
     def change(trace: Trace) -> Trace:
-        steps = [
-            msgspec.structs.replace(step, fields={"rpc": 9}) if step.action == "Dispatcher.Call" else step
-            for step in trace.steps
-        ]
-        return msgspec.structs.replace(trace, steps=tuple(steps))
+        *steps, unpacks = waited_for(trace).steps
+        return msgspec.structs.replace(trace, steps=(*steps, msgspec.structs.replace(unpacks, fields={"output": "9"})))
 
     stressed = stress(find_traces([saved(tmp_path, change), ORPHAN]), device="cpu", hosts=hosts, repeat=2)
     assert [row.verdict for row in stressed.rows] == [Verdict.INCONCLUSIVE, Verdict.ENDED_WELL]
     assert stressed.verdict is Verdict.INCONCLUSIVE
     (reason,) = stressed.rows[0].reasons
     missed = "unpack_outside_lock showed in 0 of 2 runs; where it did not, the trace could not be followed: "
-    assert reason.startswith(f"{missed}it leaves the trace at step 2 of ")
-    assert "did not come: dispatcher stands before Dispatcher.Call at " in reason
+    assert reason.startswith(f"{missed}it leaves the trace at step 10 of ")
+    assert "did not come, and nobody moves any more (pump stands before Pump.Unpack at " in reason
 
 
 @pytest.mark.torch
 def test_a_trace_that_shows_its_defect_no_more_is_a_violation(hosts: Hosts, tmp_path: Path) -> None:
     """It is followed to its end, and all is well: whoever keeps it is to know that it keeps nothing out."""
-    stressed = stress(find_traces([saved(tmp_path, first(5))]), device="cpu", hosts=hosts)
+    stressed = stress(find_traces([saved(tmp_path, waited_for)]), device="cpu", hosts=hosts)
     assert stressed.verdict is Verdict.VIOLATED
     (reason,) = stressed.rows[0].reasons
     assert reason.endswith("0 of 1 runs, though the trace was followed to its end: it shows the defect no more")
