@@ -13,7 +13,7 @@ from types import CodeType, FrameType, FunctionType, MemberDescriptorType, Metho
 from typing import Any, cast
 
 from omni_ipc.testbed.objects.condition import ControlledCondition
-from omni_ipc.testbed.where import is_ours, is_stdlib
+from omni_ipc.testbed.where import is_foundation
 
 _DEPTH = 3  # attributes of attributes of what a frame has
 _MOST_LOOKED_AT = 400
@@ -34,7 +34,7 @@ def called(value: object, frame: FrameType | None) -> str | None:
     seen = 0
     while frame is not None and seen < _MOST_FRAMES:
         file = frame.f_code.co_filename
-        if not (is_ours(file) or is_stdlib(file)):
+        if not is_foundation(file):
             seen += 1
             found = _among(value, frame.f_locals) or _among(value, frame.f_globals)
             if found is not None:

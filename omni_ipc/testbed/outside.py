@@ -16,7 +16,7 @@ from time import monotonic
 
 from omni_ipc.testbed import alarm
 from omni_ipc.testbed.alarm import ALARM, BEAT
-from omni_ipc.testbed.where import is_ours, is_stdlib
+from omni_ipc.testbed.where import is_foundation
 
 _GRACE_S = 2.0  # in which a process that blocked may show that it goes on: it was stopped, and not blocked
 _LOOK_S = 0.25
@@ -120,7 +120,7 @@ def _tell(sentence: str) -> int:
 def _place(stack: str) -> str:
     """Name the innermost line that is neither Python's nor ours."""
     frames = [found.groupdict() for found in _FRAME.finditer(stack)]
-    theirs = [frame for frame in frames if not (is_ours(frame["file"]) or is_stdlib(frame["file"]))]
+    theirs = [frame for frame in frames if not is_foundation(frame["file"])]
     for frame in (theirs or frames)[:1]:
         return f"{os.path.basename(frame['file'])}:{frame['line']} in {frame['name']}"
     return "a place that cannot be told"

@@ -32,7 +32,7 @@ from omni_ipc.testbed.standard.redirects import REDIRECTS
 from omni_ipc.testbed.standard.world import TRUSTED, WORLD, is_of_collector, is_trusted, running
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.watchdog import Watchdog
-from omni_ipc.testbed.where import is_ours, is_stdlib, locate
+from omni_ipc.testbed.where import is_foundation, is_stdlib, locate
 
 _ROOM = __name__.rpartition(".")[0]
 _OURS = (_ROOM, postponed.__module__)
@@ -224,15 +224,10 @@ def _modules_under_test(packages: Collection[str]) -> Iterator[tuple[ModuleType,
     """Give modules that may be under test, and whether they are named, or written here, and not installed."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if file is None or _is_foundation(file) or name.partition(".")[0] in TRUSTED:
+        if file is None or is_foundation(file) or name.partition(".")[0] in TRUSTED:
             continue
         if isinstance(module, ModuleType):
             yield module, not _is_installed(file) or any(f"{name}.".startswith(f"{known}.") for known in packages)
-
-
-@functools.cache
-def _is_foundation(file: str) -> bool:
-    return is_stdlib(file) or is_ours(file)
 
 
 @functools.cache

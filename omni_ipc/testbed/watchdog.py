@@ -20,7 +20,7 @@ from omni_ipc.testbed.alarm import ALARM
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.standard.world import WORLD
 from omni_ipc.testbed.tasks import RunEnded
-from omni_ipc.testbed.where import is_ours, is_stdlib, locate
+from omni_ipc.testbed.where import is_foundation, locate
 
 STALL_S = 5.0  # after which a step counts as blocked
 _LOOKS = 10  # in that time, all of them in vain
@@ -134,7 +134,7 @@ def _where() -> tuple[int, int] | None:
 
 
 def _describe(task: str, frame: FrameType | None) -> str:
-    while frame is not None and (is_ours(frame.f_code.co_filename) or is_stdlib(frame.f_code.co_filename)):
+    while frame is not None and is_foundation(frame.f_code.co_filename):
         frame = frame.f_back
     line = "" if frame is None else linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
     return (

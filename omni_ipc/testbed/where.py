@@ -28,6 +28,12 @@ def is_stdlib(file: str) -> bool:
     return file.startswith("<frozen") or (file.startswith(_STDLIB) and not file.startswith(_INSTALLED))
 
 
+@functools.cache
+def is_foundation(file: str) -> bool:
+    """Tell whether a source file is not of the code under test, but the testbed's, the seam's or Python's own."""
+    return is_ours(file) or is_stdlib(file)
+
+
 def is_between(frame: FrameType) -> bool:
     """Tell whether a frame is the testbed's own, or of a module that only stands between it and the code under test.
 

@@ -19,7 +19,7 @@ from omni_ipc.testbed.instrument.tracker import Tracker, hooks_of
 from omni_ipc.testbed.instrument.world import World
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.standard.world import is_trusted
-from omni_ipc.testbed.where import is_ours, is_stdlib
+from omni_ipc.testbed.where import is_foundation, is_stdlib
 
 _TRACKER = Tracker()
 _HOOKS = hooks_of(_TRACKER)
@@ -169,7 +169,7 @@ class Instrumentation:
         function = bare(function)
         if isinstance(function, FunctionType):
             file = function.__code__.co_filename
-            if not (is_ours(file) or is_stdlib(file)):
+            if not is_foundation(file):
                 self._meet(function, f"{function.__module__ or file}.{function.__qualname__}, which a thread runs")
 
     def _meet(self, function: FunctionType, name: str) -> None:

@@ -8,7 +8,7 @@ from types import FrameType, MethodType
 from typing import Any
 
 from omni_ipc.testbed.suspended import suspended
-from omni_ipc.testbed.where import is_ours, is_stdlib, locate
+from omni_ipc.testbed.where import is_foundation, is_stdlib, locate
 
 
 def task_title(task: asyncio.Task[Any]) -> str:
@@ -55,7 +55,7 @@ def task_wait(task: asyncio.Task[Any]) -> str:
 def task_place(task: asyncio.Task[Any]) -> str | None:
     """Name the innermost line of the code under test at which a suspended task is."""
     frames = _suspended(task)
-    own = [frame for frame in frames if not (is_stdlib(frame.f_code.co_filename) or is_ours(frame.f_code.co_filename))]
+    own = [frame for frame in frames if not is_foundation(frame.f_code.co_filename)]
     return locate(own[-1]) if own else None
 
 

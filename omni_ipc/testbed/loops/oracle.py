@@ -11,7 +11,7 @@ from typing import Any
 from omni_ipc.records import Failure, FailureKind
 from omni_ipc.testbed.brief import say_error
 from omni_ipc.testbed.loops.naming import handle_title, task_place, task_title
-from omni_ipc.testbed.where import is_ours, is_stdlib, locate_error
+from omni_ipc.testbed.where import is_foundation, is_ours, locate_error
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _NEVER_RETRIEVED = "exception was never retrieved"
@@ -77,7 +77,7 @@ def _message(error: BaseException | None, what: str) -> str:
 def _place(error: BaseException, sent: str | None) -> str | None:
     """Name the line that raised; where none of the code under test did, the one that has sent what raised."""
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    is_seen = any(not (is_ours(file) or is_stdlib(file)) for file in files)
+    is_seen = not all(map(is_foundation, files))
     return locate_error(error.__traceback__) if is_seen or sent is None else sent
 
 

@@ -12,7 +12,7 @@ from omni_ipc.testbed.brief import brief
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.operations import Operation, Reading
 from omni_ipc.testbed.tasks import Task
-from omni_ipc.testbed.where import is_ours, is_stdlib
+from omni_ipc.testbed.where import is_foundation
 
 
 class State:
@@ -101,5 +101,4 @@ def _itself(value: Any) -> Controlled:
 
 def is_under_test(frame: FrameType) -> bool:
     """Tell whether a line is neither the testbed's nor the standard library's."""
-    file = frame.f_code.co_filename
-    return not (is_ours(file) or is_stdlib(file))
+    return not is_foundation(frame.f_code.co_filename)
