@@ -643,7 +643,7 @@ def test_a_terminal_without_columns_gets_some(omni: Omni, trace: Path, monkeypat
 
 def test_without_java_the_command_that_brings_it_is_told(omni: Omni, monkeypatch: pytest.MonkeyPatch) -> None:
     """What needs TLC says so, and how to get it; doctor calls it missing, and is content with the core."""
-    monkeypatch.setattr("omni_ipc.conformance.toolchain._packaged", lambda package, path: None)
+    monkeypatch.setattr("omni_ipc.conformance.tlc.toolchain._packaged", lambda package, path: None)
     monkeypatch.setenv("PATH", "")
     for name in ("JAVA_HOME", "OMNI_IPC_TLA2TOOLS", "OMNI_IPC_TLC_IMAGE"):
         monkeypatch.delenv(name, raising=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.manifest import find_folder
+from omni_ipc.conformance.models.manifest import find_folder
 from tests.support.lanes import ROOT
 
 TRACE = find_folder() / "trace"

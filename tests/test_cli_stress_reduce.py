@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.manifest import find_folder
+from omni_ipc.conformance.models.manifest import find_folder
 from omni_ipc.errors import UsageError
 from tests.support.in_process import Omni
 

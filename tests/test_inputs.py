@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from omni_ipc import shards
-from omni_ipc.conformance import recording
+from omni_ipc.conformance.recordings import recording
 from omni_ipc.errors import UsageError
 from omni_ipc.inputs import MOST_BYTES
 from omni_ipc.records import Trace

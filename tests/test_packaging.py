@@ -128,7 +128,9 @@ def test_commands_work_from_the_wheel(
 
 def test_the_manifest_of_the_wheel_is_the_one_that_is_read(installed: Mapping[str, str], tmp_path: Path) -> None:
     """It is not the checkout's by accident, and has all its models."""
-    script = "from omni_ipc.conformance.manifest import load; found = load(); print(found.folder, len(found.models))"
+    script = (
+        "from omni_ipc.conformance.models.manifest import load; found = load(); print(found.folder, len(found.models))"
+    )
     folder, count = _python(script, cwd=tmp_path, env=installed).split()
     assert folder == f"{installed['PYTHONPATH']}/omni_ipc/spec"
     assert int(count) == len(json.loads((ROOT / "spec" / "manifest.json").read_text())["models"])

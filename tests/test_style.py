@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.counterexample import region
-from omni_ipc.conformance.manifest import load
+from omni_ipc.conformance.counterexamples.counterexample import region
+from omni_ipc.conformance.models.manifest import load
 from omni_ipc.scenarios import SCENARIOS
 
 ROOT = Path(__file__).parents[1]

@@ -23,7 +23,7 @@ from omni_ipc.report.verdicts import sign
 from omni_ipc.report.violations import tell_violation
 
 if TYPE_CHECKING:
-    from omni_ipc.conformance.progress import Reached
+    from omni_ipc.conformance.tlc.progress import Reached
     from omni_ipc.workflows.checking import CheckedModel
 
 _PAGE_WIDTH = 120  # columns of what goes into a file

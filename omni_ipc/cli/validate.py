@@ -20,7 +20,7 @@ from omni_ipc.report.text import counted
 from omni_ipc.report.verdicts import sign
 
 if TYPE_CHECKING:
-    from omni_ipc.conformance.rejection import Rejection
+    from omni_ipc.conformance.recordings.rejection import Rejection
     from omni_ipc.workflows.validating import Coverage, ValidatedSession
 
 _INDENT = 2

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from omni_ipc.conformance.leash import start_leashed
+from omni_ipc.conformance.processes.leash import start_leashed
 
 HOG = "hog"
 """The fault; of those that hit no process, the only one."""

@@ -19,7 +19,7 @@ from types import TracebackType
 
 import msgspec
 
-from omni_ipc.conformance.leash import start_leashed
+from omni_ipc.conformance.processes.leash import start_leashed
 from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.messages import Message, Order

@@ -8,13 +8,13 @@ from typing import Protocol
 
 import msgspec
 
-from omni_ipc.conformance.check import CheckResult, Status, check
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.explaining import Explainer
-from omni_ipc.conformance.manifest import Role, load
-from omni_ipc.conformance.progress import Reached
-from omni_ipc.conformance.result import Kind
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.claims.check import CheckResult, Status, check
+from omni_ipc.conformance.counterexamples.explaining import Explainer
+from omni_ipc.conformance.models.manifest import Role, load
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.progress import Reached
+from omni_ipc.conformance.tlc.result import Kind
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import OmniError, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.violations import Violation

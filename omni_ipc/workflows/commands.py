@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import ENVIRONMENT as SPECS
+from omni_ipc.conformance.models.manifest import ENVIRONMENT as SPECS
+from omni_ipc.conformance.processes.children import Children
 
 _POLITE = ("nice", "-n", "19")
 _GRACE_S = 10.0

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc.conformance import manifest as manifests
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.divergence import Divergence
-from omni_ipc.conformance.manifest import Role
-from omni_ipc.conformance.reference import Reference
-from omni_ipc.conformance.walk import Order, Walker, never_taken, shortest
-from omni_ipc.conformance.walked import failure_of, to_path, to_trace
+from omni_ipc.conformance.models import manifest as manifests
+from omni_ipc.conformance.models.manifest import Role
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.walks.divergence import Divergence
+from omni_ipc.conformance.walks.reference import Reference
+from omni_ipc.conformance.walks.walk import Order, Walker, never_taken, shortest
+from omni_ipc.conformance.walks.walked import failure_of, to_path, to_trace
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Failure, Trace, Verdict
 from omni_ipc.workflows.subjects import Subject, chosen_scenarios, find_scenario

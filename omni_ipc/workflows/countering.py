@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.counterexample import find_counterexample, to_trace
-from omni_ipc.conformance.manifest import Manifest, Model, Role, load
-from omni_ipc.conformance.replay import Followed
-from omni_ipc.conformance.result import Result
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.counterexamples.counterexample import find_counterexample, to_trace
+from omni_ipc.conformance.counterexamples.replay import Followed
+from omni_ipc.conformance.models.manifest import Manifest, Model, Role, load
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.result import Result
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Trace, Verdict
 from omni_ipc.scenarios import KNOWN, SCENARIOS, Scenario

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc.conformance.check import CheckResult, Status, check
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.counterexample import find_counterexample, save_itf, to_trace
-from omni_ipc.conformance.manifest import Manifest, Role
-from omni_ipc.conformance.manifest import load as load_manifest
-from omni_ipc.conformance.scratch import scratch_folder
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.claims.check import CheckResult, Status, check
+from omni_ipc.conformance.counterexamples.counterexample import find_counterexample, save_itf, to_trace
+from omni_ipc.conformance.models.manifest import Manifest, Role
+from omni_ipc.conformance.models.manifest import load as load_manifest
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.processes.scratch import scratch_folder
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive, OmniError
 from omni_ipc.records import Failure, Report, Trace, Verdict
 from omni_ipc.scenarios import DEFECTS, SCENARIOS, Defect, Parts, Scenario

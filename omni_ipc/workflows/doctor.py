@@ -18,8 +18,8 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc.conformance import manifest
-from omni_ipc.conformance.toolchain import Toolchain, find_jar, find_java
+from omni_ipc.conformance.models import manifest
+from omni_ipc.conformance.tlc.toolchain import Toolchain, find_jar, find_java
 from omni_ipc.errors import EnvironmentMissing, OmniError
 from omni_ipc.seam.words import native_words
 from omni_ipc.transport.memory import Segment

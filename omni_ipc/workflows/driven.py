@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omni_ipc.conformance.replay import Followed, follow
+from omni_ipc.conformance.counterexamples.replay import Followed, follow
 from omni_ipc.records import Trace
 from omni_ipc.scenarios import Parts, Scenario
 from omni_ipc.values import from_itf

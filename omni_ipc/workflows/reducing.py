@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from omni_ipc import scenarios
-from omni_ipc.conformance.recording import Session
-from omni_ipc.conformance.recording import load as load_recordings
+from omni_ipc.conformance.recordings.sessions import Session
+from omni_ipc.conformance.recordings.sessions import load as load_recordings
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
 from omni_ipc.records import Report, Trace, Verdict
 from omni_ipc.report.text import counted

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Sequence
 
 from omni_ipc import scenarios
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.counterexample import region
-from omni_ipc.conformance.dump import find_graph, ghosts, labels_of
-from omni_ipc.conformance.manifest import Manifest, Role
-from omni_ipc.conformance.moves import Moves
-from omni_ipc.conformance.reference import Reference
+from omni_ipc.conformance.counterexamples.counterexample import region
+from omni_ipc.conformance.graphs.dump import find_graph, ghosts, labels_of
+from omni_ipc.conformance.models.manifest import Manifest, Role
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.walks.moves import Moves
+from omni_ipc.conformance.walks.reference import Reference
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.scenarios import Scenario
 from omni_ipc.testbed.brief import say_error

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from omni_ipc import errors
-from omni_ipc.conformance.recording import Session, Step
+from omni_ipc.conformance.recordings.sessions import Session, Step
 from omni_ipc.records import Field
 from omni_ipc.serving.ids import Minted, whole_of
 

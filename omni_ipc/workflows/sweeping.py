@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import Role, load
-from omni_ipc.conformance.sweep import Swept, sweep
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.claims.sweep import Swept, sweep
+from omni_ipc.conformance.models.manifest import Role, load
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import UsageError
 
 Progress = Callable[[str, int, int], object]

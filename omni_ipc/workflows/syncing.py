@@ -9,16 +9,17 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc.conformance import listing, numbers, vacuity
-from omni_ipc.conformance import manifest as manifests
-from omni_ipc.conformance.check import CheckResult, check
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.dump import dump_graph
-from omni_ipc.conformance.graph import Graph, graph_file
-from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
-from omni_ipc.conformance.numbers import Numbers
-from omni_ipc.conformance.result import Kind
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.claims import vacuity
+from omni_ipc.conformance.claims.check import CheckResult, check
+from omni_ipc.conformance.graphs.dump import dump_graph
+from omni_ipc.conformance.graphs.graph import Graph, graph_file
+from omni_ipc.conformance.models import listing, numbers
+from omni_ipc.conformance.models import manifest as manifests
+from omni_ipc.conformance.models.manifest import Manifest, Model, Outcome, Role
+from omni_ipc.conformance.models.numbers import Numbers
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.result import Kind
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Verdict, write_atomically
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.lens import find_lens, load_lenses
-from omni_ipc.conformance.looking import View, look, untold, unwatched
-from omni_ipc.conformance.manifest import load as load_manifest
-from omni_ipc.conformance.recording import Session
-from omni_ipc.conformance.recording import load as load_recordings
-from omni_ipc.conformance.rejection import Explainer, Rejection
-from omni_ipc.conformance.toolchain import Toolchain
-from omni_ipc.conformance.validate import Answer, Bench, Found, validate
+from omni_ipc.conformance.models.manifest import load as load_manifest
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.recordings.lens import find_lens, load_lenses
+from omni_ipc.conformance.recordings.looking import View, look, untold, unwatched
+from omni_ipc.conformance.recordings.rejection import Explainer, Rejection
+from omni_ipc.conformance.recordings.sessions import Session
+from omni_ipc.conformance.recordings.sessions import load as load_recordings
+from omni_ipc.conformance.recordings.validate import Answer, Bench, Found, validate
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Verdict
 

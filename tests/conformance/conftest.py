@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from omni_ipc.conformance import manifest as manifests
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role, Spec
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.models import manifest as manifests
+from omni_ipc.conformance.models.manifest import Manifest, Model, Outcome, Role, Spec
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 
 RECORDED = Path(__file__).parent / "recorded"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.cache import Cache, Kept, key_of
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.java import run_java
-from omni_ipc.conformance.manifest import Manifest, Model
-from omni_ipc.conformance.result import Kind
-from omni_ipc.conformance.tlc import run_model
-from omni_ipc.conformance.toolchain import Container, Toolchain
+from omni_ipc.conformance.models.manifest import Manifest, Model
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.cache import Cache, Kept, key_of
+from omni_ipc.conformance.tlc.java import run_java
+from omni_ipc.conformance.tlc.result import Kind
+from omni_ipc.conformance.tlc.running import run_model
+from omni_ipc.conformance.tlc.toolchain import Container, Toolchain
 from omni_ipc.errors import UsageError
 from tests.conformance.conftest import RECORDED
 
@@ -122,7 +122,7 @@ def test_a_run_for_the_night_is_kept_and_needs_no_archive(
 
 def test_only_the_latest_runs_are_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were not used for longest make room."""
-    monkeypatch.setattr("omni_ipc.conformance.cache._MOST_RUNS", 2)
+    monkeypatch.setattr("omni_ipc.conformance.tlc.cache._MOST_RUNS", 2)
     folder.mkdir()
     cache = Cache(folder)
     for age, key in enumerate("abc"):

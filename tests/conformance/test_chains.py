@@ -7,9 +7,9 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omni_ipc.conformance.chains import chains
-from omni_ipc.conformance.looking import Seen
-from omni_ipc.conformance.recording import Step
+from omni_ipc.conformance.recordings.chains import chains
+from omni_ipc.conformance.recordings.looking import Seen
+from omni_ipc.conformance.recordings.sessions import Step
 
 
 def seen(begin: int, end: int | None, *, thread: int = 1) -> Seen:

@@ -8,10 +8,10 @@ import time
 import msgspec
 import pytest
 
-from omni_ipc.conformance.check import CheckResult, Status, check, judge
-from omni_ipc.conformance.manifest import Expect, Manifest, Model, Outcome, Role
-from omni_ipc.conformance.result import Coverage, Kind, Result, State
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.claims.check import CheckResult, Status, check, judge
+from omni_ipc.conformance.models.manifest import Expect, Manifest, Model, Outcome, Role
+from omni_ipc.conformance.tlc.result import Coverage, Kind, Result, State
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import UsageError
 from tests.conformance.conftest import RECORDED
 from tests.conformance.test_tlc import FakeJava, Sample

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.children import Children, Ended
+from omni_ipc.conformance.processes.children import Children, Ended
 from omni_ipc.errors import Inconclusive
 
 GENEROUS_S = 30.0
@@ -160,7 +160,7 @@ def test_nothing_starts_after_leaving(tmp_path: Path) -> None:
 KILLED = """
 import sys, threading
 from pathlib import Path
-from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.processes.children import Children
 with Children() as children:
     command = ["sh", "-c", "echo $$ > pid; exec sleep 600"]
     thread = threading.Thread(target=lambda: children.run(command, cwd=Path(sys.argv[1]), timeout_s=600))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.configuration import Configuration
+from omni_ipc.conformance.models.configuration import Configuration
 from omni_ipc.errors import UsageError
 from omni_ipc.values import normal
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.counterexample import find_counterexample, save_itf, to_trace
-from omni_ipc.conformance.manifest import Manifest, Model
-from omni_ipc.conformance.result import Kind, Result, State
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.counterexamples.counterexample import find_counterexample, save_itf, to_trace
+from omni_ipc.conformance.models.manifest import Manifest, Model
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.result import Kind, Result, State
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Origin, Trace
 from omni_ipc.values import from_itf, normal

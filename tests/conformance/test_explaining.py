@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.explaining import Explainer
-from omni_ipc.conformance.manifest import Manifest
-from omni_ipc.conformance.output import parse_output
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.counterexamples.explaining import Explainer
+from omni_ipc.conformance.models.manifest import Manifest
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.output import parse_output
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import UsageError
 from omni_ipc.violations import Claim, Violation
 from tests.conformance.conftest import RECORDED

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.dot import parse_dot
-from omni_ipc.conformance.dump import committed_graph, dump_graph, find_graph, ghosts
-from omni_ipc.conformance.graph import Graph, Label, Origin, graph_file
-from omni_ipc.conformance.manifest import Manifest
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.graphs.dot import parse_dot
+from omni_ipc.conformance.graphs.dump import committed_graph, dump_graph, find_graph, ghosts
+from omni_ipc.conformance.graphs.graph import Graph, Label, Origin, graph_file
+from omni_ipc.conformance.models.manifest import Manifest
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import EnvironmentMissing, FormatError, UsageError
 from omni_ipc.values import normal
 

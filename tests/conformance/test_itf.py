@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from omni_ipc.conformance.itf import counterexample_to_itf, to_itf
-from omni_ipc.conformance.output import parse_output
+from omni_ipc.conformance.counterexamples.itf import counterexample_to_itf, to_itf
+from omni_ipc.conformance.tlc.output import parse_output
 from omni_ipc.errors import FormatError
 from omni_ipc.values import FrozenMap, Value, from_itf
 from tests.conformance.conftest import RECORDED

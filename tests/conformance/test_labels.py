@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from omni_ipc.conformance.configuration import Configuration
-from omni_ipc.conformance.labels import instances, labelled_configuration, labelled_module, restore
-from omni_ipc.conformance.manifest import Manifest
-from omni_ipc.conformance.result import Coverage, Kind, Result, State
+from omni_ipc.conformance.models.configuration import Configuration
+from omni_ipc.conformance.models.manifest import Manifest
+from omni_ipc.conformance.tlc.labels import instances, labelled_configuration, labelled_module, restore
+from omni_ipc.conformance.tlc.result import Coverage, Kind, Result, State
 from omni_ipc.errors import UsageError
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from omni_ipc.conformance.cases import GROUP, Pool, make_cases
-from omni_ipc.conformance.lens import Lens, find_lens
-from omni_ipc.conformance.looking import View, look
-from omni_ipc.conformance.manifest import Spec, load
-from omni_ipc.conformance.recording import Session, Step
+from omni_ipc.conformance.models.manifest import Spec, load
+from omni_ipc.conformance.recordings.cases import GROUP, Pool, make_cases
+from omni_ipc.conformance.recordings.lens import Lens, find_lens
+from omni_ipc.conformance.recordings.looking import View, look
+from omni_ipc.conformance.recordings.sessions import Session, Step
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.recordings import Change
 from omni_ipc.records import Field

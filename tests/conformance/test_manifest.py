@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from omni_ipc.conformance import listing
-from omni_ipc.conformance import manifest as manifests
-from omni_ipc.conformance.configuration import Configuration
-from omni_ipc.conformance.counterexample import region
-from omni_ipc.conformance.manifest import Manifest, Model, Outcome, Role
+from omni_ipc.conformance.counterexamples.counterexample import region
+from omni_ipc.conformance.models import listing
+from omni_ipc.conformance.models import manifest as manifests
+from omni_ipc.conformance.models.configuration import Configuration
+from omni_ipc.conformance.models.manifest import Manifest, Model, Outcome, Role
 from omni_ipc.errors import UnknownName, UsageError
 
 ROLES = {Role.LIVE: "_Live", Role.REFINE: "_Refines"}

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from omni_ipc.conformance.manifest import Manifest
-from omni_ipc.conformance.numbers import Numbers, renewed
+from omni_ipc.conformance.models.manifest import Manifest
+from omni_ipc.conformance.models.numbers import Numbers, renewed
 from omni_ipc.errors import UsageError
 
 TEXT = """{

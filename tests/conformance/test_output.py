@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from omni_ipc.conformance.output import messages, parse_output
-from omni_ipc.conformance.result import Coverage, Kind, Place, Result
+from omni_ipc.conformance.tlc.output import messages, parse_output
+from omni_ipc.conformance.tlc.result import Coverage, Kind, Place, Result
 from tests.conformance.conftest import RECORDED
 
 NAMES = sorted(path.stem for path in RECORDED.glob("*.out"))

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from omni_ipc.conformance import manifest
-from omni_ipc.conformance.graph import Graph, Label, graph_file
-from omni_ipc.conformance.plan import Plan
+from omni_ipc.conformance.graphs.graph import Graph, Label, graph_file
+from omni_ipc.conformance.models import manifest
+from omni_ipc.conformance.walks.plan import Plan
 
 
 def drawn(seed: int) -> Graph:

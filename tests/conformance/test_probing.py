@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import Manifest
-from omni_ipc.conformance.probing import Answer, Question, probe
-from omni_ipc.conformance.syntax import Definition, read_definitions
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.counterexamples.probing import Answer, Question, probe
+from omni_ipc.conformance.models.manifest import Manifest
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.syntax import Definition, read_definitions
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive
 from omni_ipc.values import Value, normal
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from omni_ipc.conformance.progress import Reached, Reports
+from omni_ipc.conformance.tlc.progress import Reached, Reports
 from tests.conformance.conftest import RECORDED
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import pytest
 
-from omni_ipc.conformance.replay import Difference, Followed, follow
+from omni_ipc.conformance.counterexamples.replay import Difference, Followed, follow
 from omni_ipc.records import TRACE_VERSION, Failure, FailureKind, Field, Origin, Step, Trace
 
 ACTIONS = {"Pump.Unpack", "Pump.Deliver", "Consumer.Wait"}

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from omni_ipc.conformance.scratch import scratch_folder
+from omni_ipc.conformance.processes.scratch import scratch_folder
 
 OWNER = """
 import sys, tempfile
-from omni_ipc.conformance.scratch import scratch_folder
+from omni_ipc.conformance.processes.scratch import scratch_folder
 tempfile.tempdir = sys.argv[1]
 with scratch_folder() as folder:
     (folder / "states").mkdir()

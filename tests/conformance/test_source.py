@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from omni_ipc.conformance.source import Region, Source
+from omni_ipc.conformance.models.source import Region, Source
 
 MODULE = """\
 (* One line. *)

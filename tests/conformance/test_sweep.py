@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import Manifest, Role, load
-from omni_ipc.conformance.result import Kind, Result
-from omni_ipc.conformance.sweep import STUCK, Mutant, Swept, _searched, sweep
-from omni_ipc.conformance.toolchain import Toolchain
-from omni_ipc.conformance.vacuity import claims
+from omni_ipc.conformance.claims.sweep import STUCK, Mutant, Swept, _searched, sweep
+from omni_ipc.conformance.claims.vacuity import claims
+from omni_ipc.conformance.models.manifest import Manifest, Role, load
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.result import Kind, Result
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive
 
 SMALL = ("SplitMap", "FutureOrphan", "DualWriterRing")

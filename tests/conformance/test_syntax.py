@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import Manifest
-from omni_ipc.conformance.result import Place
-from omni_ipc.conformance.syntax import Definition, read_definitions
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.models.manifest import Manifest
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.result import Place
+from omni_ipc.conformance.tlc.syntax import Definition, read_definitions
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive
 
 

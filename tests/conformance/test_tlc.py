@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import Manifest, Model, Role
-from omni_ipc.conformance.progress import Reached
-from omni_ipc.conformance.result import Kind
-from omni_ipc.conformance.tlc import run_labelled, run_model
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.models.manifest import Manifest, Model, Role
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.progress import Reached
+from omni_ipc.conformance.tlc.result import Kind
+from omni_ipc.conformance.tlc.running import run_labelled, run_model
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import EnvironmentMissing, UsageError
 from tests.conformance.conftest import RECORDED
 from tests.conformance.test_children import GENEROUS_S, wait_for, wait_until_gone
@@ -217,9 +217,9 @@ def test_a_java_that_cannot_be_started_is_told(sample: Sample, children: Childre
 INTERRUPTED = """
 import sys, tempfile
 from pathlib import Path
-from omni_ipc.conformance import manifest as manifests
-from omni_ipc.conformance.check import check
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.models import manifest as manifests
+from omni_ipc.conformance.claims.check import check
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 tempfile.tempdir = sys.argv[2]
 manifest = manifests.load()
 try:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance import toolchain as toolchains
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import Manifest, Model
-from omni_ipc.conformance.result import Kind
-from omni_ipc.conformance.tlc import run_model
-from omni_ipc.conformance.toolchain import Container, Toolchain, find_jar, find_java
+from omni_ipc.conformance.models.manifest import Manifest, Model
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.result import Kind
+from omni_ipc.conformance.tlc.running import run_model
+from omni_ipc.conformance.tlc.running import toolchain as toolchains
+from omni_ipc.conformance.tlc.toolchain import Container, Toolchain, find_jar, find_java
 from omni_ipc.errors import EnvironmentMissing, UsageError
 from omni_ipc.workflows.doctor import TRIED_TLC_SHA256
 from tests.conformance.conftest import RECORDED

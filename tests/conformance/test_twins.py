@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.dump import dump_graph
-from omni_ipc.conformance.graph import Graph, graph_file
-from omni_ipc.conformance.manifest import Manifest
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.graphs.dump import dump_graph
+from omni_ipc.conformance.graphs.graph import Graph, graph_file
+from omni_ipc.conformance.models.manifest import Manifest
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from tests.conformance.twins import dual_writer_ring, future_orphan, split_map
 from tests.conformance.twins.exploring import explore
 

@@ -7,8 +7,8 @@ import re
 import msgspec
 import pytest
 
-from omni_ipc.conformance.manifest import Manifest, Role
-from omni_ipc.conformance.vacuity import Claim, claims, claims_page, sentence_of
+from omni_ipc.conformance.claims.vacuity import Claim, claims, claims_page, sentence_of
+from omni_ipc.conformance.models.manifest import Manifest, Role
 
 
 def test_each_claim_fails_in_some_bug_model(manifest: Manifest) -> None:

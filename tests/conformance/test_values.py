@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omni_ipc.conformance.values import parse, parse_printed
+from omni_ipc.conformance.models.values import parse, parse_printed
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.values import FrozenMap, Value, normal, show
 

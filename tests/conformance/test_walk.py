@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from omni_ipc.conformance.divergence import Divergence, Kind
-from omni_ipc.conformance.graph import Graph, Label
-from omni_ipc.conformance.moves import Move, Moves
-from omni_ipc.conformance.reference import Reference
-from omni_ipc.conformance.walk import Order, Walker, never_taken, shortest
-from omni_ipc.conformance.walked import to_path, to_trace
+from omni_ipc.conformance.graphs.graph import Graph, Label
+from omni_ipc.conformance.walks.divergence import Divergence, Kind
+from omni_ipc.conformance.walks.moves import Move, Moves
+from omni_ipc.conformance.walks.reference import Reference
+from omni_ipc.conformance.walks.walk import Order, Walker, never_taken, shortest
+from omni_ipc.conformance.walks.walked import to_path, to_trace
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Failure, FailureKind, Field, Trace
 from omni_ipc.values import Value

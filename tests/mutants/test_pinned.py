@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.processes.children import Children
 from omni_ipc.workflows.mutants.attacks import Attack, How, Kind, attacks
 from omni_ipc.workflows.mutants.catalogue import Mutant, catalogue
 from omni_ipc.workflows.mutants.tree import Tree

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import EnvironmentMissing
 from tests.support.validated import SEARCH_S, Recordings
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.recording import Session, load
-from omni_ipc.conformance.validate import Answer
+from omni_ipc.conformance.recordings.sessions import Session, load
+from omni_ipc.conformance.recordings.validate import Answer
 from omni_ipc.errors import Inconclusive
 from omni_ipc.seam.recording import recorded
 from omni_ipc.workflows.recording import children_recorded

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from omni_ipc.cli.conform import conform as command
-from omni_ipc.conformance import manifest as manifests
-from omni_ipc.conformance.manifest import Role
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.models import manifest as manifests
+from omni_ipc.conformance.models.manifest import Role
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import EnvironmentMissing, UnknownName, UsageError
 from omni_ipc.records import FailureKind, Trace, Verdict
 from omni_ipc.scenarios import KNOWN, SCENARIOS

@@ -8,8 +8,8 @@ import re
 import msgspec
 import pytest
 
-from omni_ipc.conformance.manifest import Role, load
-from omni_ipc.conformance.replay import Departure, Difference, Followed
+from omni_ipc.conformance.counterexamples.replay import Departure, Difference, Followed
+from omni_ipc.conformance.models.manifest import Role, load
 from omni_ipc.errors import UsageError
 from omni_ipc.records import Failure, FailureKind, Verdict
 from omni_ipc.scenarios import SCENARIOS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.toolchain import Toolchain
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import PeerDied
 from omni_ipc.records import Verdict
 from omni_ipc.workflows import demo

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from omni_ipc.conformance.toolchain import Container, Toolchain
+from omni_ipc.conformance.tlc.toolchain import Container, Toolchain
 from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.workflows import doctor
 from omni_ipc.workflows.doctor import Finding, Health, examine, works
@@ -29,7 +29,7 @@ def test_the_machine_that_runs_these_tests_is_well() -> None:
 
 def test_whatever_is_not_well_has_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine that lacks everything optional: the core works, and each lack comes with what to do."""
-    monkeypatch.setattr("omni_ipc.conformance.toolchain._packaged", lambda package, path: None)
+    monkeypatch.setattr("omni_ipc.conformance.tlc.toolchain._packaged", lambda package, path: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in ("JAVA_HOME", "OMNI_IPC_TLA2TOOLS", "OMNI_IPC_TLC_IMAGE"):
         monkeypatch.delenv(name, raising=False)

@@ -12,7 +12,7 @@ import pytest
 
 from omni_ipc.cli import interrupts
 from omni_ipc.cli.record import record as record_command
-from omni_ipc.conformance.recording import load
+from omni_ipc.conformance.recordings.sessions import load
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.workflows.recording import children_recorded, record
 from omni_ipc.workflows.validating import fitting_specs, validate_recordings

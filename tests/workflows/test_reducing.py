@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance.recording import load
+from omni_ipc.conformance.recordings.sessions import load
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
 from omni_ipc.records import Trace, Verdict
 from omni_ipc.workflows.reducing import reduce_recordings

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.conformance import listing
-from omni_ipc.conformance import manifest as manifests
-from omni_ipc.conformance.graph import Graph, graph_file
-from omni_ipc.conformance.manifest import Manifest
-from omni_ipc.conformance.vacuity import update_claims_page
+from omni_ipc.conformance.claims.vacuity import update_claims_page
+from omni_ipc.conformance.graphs.graph import Graph, graph_file
+from omni_ipc.conformance.models import listing
+from omni_ipc.conformance.models import manifest as manifests
+from omni_ipc.conformance.models.manifest import Manifest
 from omni_ipc.errors import EnvironmentMissing, UnknownName, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.syncing import sync
@@ -128,7 +128,7 @@ def test_without_tlc_nothing_is_compared(folder: Path, monkeypatch: pytest.Monke
     """That is told, with the command that brings it; so is a name that selects nothing."""
     with pytest.raises(UnknownName, match="no model 'Future'"):
         sync(["Future"])
-    monkeypatch.setattr("omni_ipc.conformance.toolchain._packaged", lambda *_: None)
+    monkeypatch.setattr("omni_ipc.conformance.tlc.toolchain._packaged", lambda *_: None)
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv("OMNI_IPC_TLA2TOOLS", raising=False)

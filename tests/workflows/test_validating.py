@@ -11,16 +11,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from omni_ipc.conformance.cases import Pool, make_cases
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.lens import find_lens, load_lenses
-from omni_ipc.conformance.looking import View, look
-from omni_ipc.conformance.manifest import find_folder
-from omni_ipc.conformance.manifest import load as load_manifest
-from omni_ipc.conformance.recording import load
-from omni_ipc.conformance.toolchain import Toolchain
-from omni_ipc.conformance.trace_module import module_files
-from omni_ipc.conformance.validate import Answer, Bench, Found, validate
+from omni_ipc.conformance.models.manifest import find_folder
+from omni_ipc.conformance.models.manifest import load as load_manifest
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.recordings.cases import Pool, make_cases
+from omni_ipc.conformance.recordings.lens import find_lens, load_lenses
+from omni_ipc.conformance.recordings.looking import View, look
+from omni_ipc.conformance.recordings.sessions import load
+from omni_ipc.conformance.recordings.trace_module import module_files
+from omni_ipc.conformance.recordings.validate import Answer, Bench, Found, validate
+from omni_ipc.conformance.tlc.toolchain import Toolchain
 from omni_ipc.errors import Inconclusive, UnknownName
 from omni_ipc.records import Verdict
 from omni_ipc.workflows.recording import record

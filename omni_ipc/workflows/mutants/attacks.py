@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from omni_ipc.conformance import manifest as manifests
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.manifest import Role
+from omni_ipc.conformance.models import manifest as manifests
+from omni_ipc.conformance.models.manifest import Role
+from omni_ipc.conformance.processes.children import Children
 from omni_ipc.scenarios import SCENARIOS
 from omni_ipc.workflows.mutants.catalogue import ROOMS
 from omni_ipc.workflows.mutants.tree import Tree

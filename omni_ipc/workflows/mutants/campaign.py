@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from time import monotonic
 
-from omni_ipc.conformance.children import Children
-from omni_ipc.conformance.scratch import scratch_folder
+from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.processes.scratch import scratch_folder
 from omni_ipc.errors import Inconclusive
 from omni_ipc.workflows.mutants.attacks import Attack, How, Kind
 from omni_ipc.workflows.mutants.catalogue import Mutant

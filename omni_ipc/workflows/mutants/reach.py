@@ -8,7 +8,7 @@ from time import monotonic
 
 import msgspec
 
-from omni_ipc.conformance.children import Children
+from omni_ipc.conformance.processes.children import Children
 from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.workflows.mutants.attacks import Attack, How
 from omni_ipc.workflows.mutants.catalogue import ROOMS, Mutant

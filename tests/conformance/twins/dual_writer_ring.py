@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from omni_ipc.conformance.graph import Label
+from omni_ipc.conformance.graphs.graph import Label
 from tests.conformance.twins.exploring import State, Steps, label
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from omni_ipc.conformance.graph import Graph, Label
+from omni_ipc.conformance.graphs.graph import Graph, Label
 from omni_ipc.records import Field
 from omni_ipc.values import normal
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from omni_ipc.conformance.graph import Label
+from omni_ipc.conformance.graphs.graph import Label
 from tests.conformance.twins.exploring import State, Steps, label
 from tests.conformance.twins.future_orphan import IDLE
 
