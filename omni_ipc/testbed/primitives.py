@@ -15,6 +15,7 @@ import concurrent.futures  # noqa: F401
 import dataclasses
 import fcntl
 import importlib
+import locale  # noqa: F401
 import os
 import queue  # noqa: F401
 import random  # noqa: F401
@@ -29,8 +30,11 @@ import threading  # noqa: F401
 import time  # noqa: F401
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.standard.world import running
+from omni_ipc.testbed.tasks import Task
 
 _Arguments = tuple[Any, ...]
 
@@ -81,8 +85,13 @@ _GREENLET = "Tasks are greenlets, and may not switch by themselves. Use threads,
 _LOOP = "Take loops from asyncio as it is: asyncio.run(), asyncio.new_event_loop()."
 _STREAMS = "Leave standard input, output and error to the process that explores."
 _CLASSES = "Register classes before tasks begin."
+_OF_PROCESS = "It belongs to the whole process: set it before tasks begin."
 _TALK = "Let tasks talk by queues and events: queue.Queue() or rt.queue(), threading.Event() or rt.event()."
 _LOCK = "Take a lock: threading.Lock() or rt.lock()."
+
+
+_LOCKERS: WeakKeyDictionary[Kernel, Task] = WeakKeyDictionary()
+"""By run, the first task that used locks on files."""
 
 
 def _told(owner: str, names: str, remedy: str, **options: Any) -> Iterator[Primitive]:
@@ -135,8 +144,15 @@ def _waits(place: int, *, unless: int) -> Callable[[_Arguments], bool]:
     return lambda arguments: len(arguments) <= place or not arguments[place] & unless
 
 
+def _locks_a_file(arguments: _Arguments) -> bool:
+    """Tell a call that may wait, or that is not the first task's of its run: whether it gets the lock is a race."""
+    kernel = running()
+    is_second = kernel is not None and _LOCKERS.setdefault(kernel, kernel.current) is not kernel.current
+    return is_second or _waits(1, unless=fcntl.LOCK_NB | fcntl.LOCK_UN)(arguments)
+
+
 def _is_beside_others(_: _Arguments) -> bool:
-    """Tell whether other tasks may ask what a class is; a module that a task imports sets up what it needs."""
+    """Tell whether other tasks live; a module that a task imports sets up what it needs."""
     kernel = running()
     return kernel is not None and kernel.unjoined > 0 and sys._getframe(2).f_code.co_name != "<module>"
 
@@ -162,6 +178,8 @@ PRIMITIVES: tuple[Primitive, ...] = (
     *_told("uuid", "uuid1 uuid4", _CHANCE),
     *_told("os", "urandom getrandom", _CHANCE, deep=True),
     Primitive("abc:ABCMeta", "register", "ABCMeta.register()", _CLASSES, when=_is_beside_others),
+    *_told("locale", "setlocale", _OF_PROCESS, deep=True, when=_is_beside_others),
+    *_told("time", "tzset", _OF_PROCESS, when=_is_beside_others),
     *_told("greenlet", "greenlet getcurrent", _GREENLET),
     *_told("asyncio", "set_event_loop_policy", _LOOP),
     *_told("asyncio.events", "set_event_loop_policy", _LOOP),
@@ -183,6 +201,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "fork fork1 forkpty system posix_spawn posix_spawnp", _PROCESS, deep=True, fatal=True),
             *_told(module, "_exit abort execv execve", _END, deep=True, fatal=True),
             *_told(module, "kill killpg", _SIGNAL, deep=True, fatal=True),
+            *_told(module, "chdir fchdir umask", _OF_PROCESS, deep=True, when=_is_beside_others),
             *_told(module, "close", _STREAMS, deep=True, fatal=True, when=_is_a_stream),
             *_told(module, "dup2", _STREAMS, deep=True, fatal=True, when=_leads_a_stream_away),
             *_told(module, "wait", _PROCESS),
@@ -204,7 +223,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "pause sigwait sigwaitinfo sigtimedwait", _SIGNAL, deep=True),
         )
     ),
-    *_told("fcntl", "flock lockf", _LOCK, deep=True, when=_waits(1, unless=fcntl.LOCK_NB | fcntl.LOCK_UN)),
+    *_told("fcntl", "flock lockf", _LOCK, deep=True, when=_locks_a_file),
     *_told("select", "select poll epoll kqueue devpoll", _TALK),
     Primitive("selectors:_BaseSelectorImpl", "__init__", "a real selector", _TALK, deep=True),
     *_made(["socket:socket"], "__init__", _TALK, deep=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import sys
@@ -45,6 +46,9 @@ _UNTYPED = {"__setattr__": True, "__delattr__": True, "__getattribute__": False}
 _OF_THREADS = {"name": "name", "_name": "name", "getName": "name", "setName": "name"}
 _OF_THREADS |= {"daemon": "daemon", "_daemonic": "daemon", "isDaemon": "daemon", "setDaemon": "daemon"}
 """Names of threads, by which code without points keeps what is said of them."""
+
+_STACKS = (contextlib.ExitStack, contextlib.AsyncExitStack)
+"""Classes that keep state, of modules that else keep none."""
 
 _RUNNING = (types.FrameType, types.CodeType)
 """What stands for a generator that runs, and for a function behind a cache that does."""
@@ -283,7 +287,9 @@ class Effects:
         module = getattr(function, "__module__", None) or ""
         if module == "collections.abc":  # works by other methods of the object
             return self.knows(kind)
-        return is_of(module, STATELESS) or getattr(function, "__objclass__", None) is object
+        if is_of(module, STATELESS):
+            return not issubclass(kind, _STACKS)
+        return getattr(function, "__objclass__", None) is object
 
 
 def _is_lasting(value: Any) -> bool:

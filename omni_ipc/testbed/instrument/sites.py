@@ -66,5 +66,8 @@ SITES = Sites()
 READ_BY_C = SITES.add(Site(Kind.ARGUMENT, "C", "", 0, "deepcopy"))
 CHANGED_BY_C = SITES.add(Site(Kind.ARGUMENT, "C", "", 0, ""))
 """Stand for all places at which a function of C looks into what other C code hands to it, or changes it."""
+READ_BY_LIBRARY = SITES.add(Site(Kind.ATTRIBUTE, "library", "", 0, "*"))
+CHANGED_BY_LIBRARY = SITES.add(Site(Kind.ATTRIBUTE, "library", "", 0, "*", writes=True))
+"""Stand for all places at which the standard library looks at what it keeps for the whole process, or changes it."""
 RUN_BY_LOOP = SITES.add(Site(Kind.INSIDE, "asyncio", "", 0, "coroutine"))
 """Stands for all steps in which event loops let coroutines run."""

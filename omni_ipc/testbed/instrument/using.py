@@ -17,7 +17,14 @@ from omni_ipc.testbed.instrument.generators import run_name
 from omni_ipc.testbed.instrument.kinds import BEHIND
 from omni_ipc.testbed.instrument.noting import Noting, Stretch, Uses
 from omni_ipc.testbed.instrument.points import Points
-from omni_ipc.testbed.instrument.sites import CHANGED_BY_C, READ_BY_C, SITES, Kind
+from omni_ipc.testbed.instrument.sites import (
+    CHANGED_BY_C,
+    CHANGED_BY_LIBRARY,
+    READ_BY_C,
+    READ_BY_LIBRARY,
+    SITES,
+    Kind,
+)
 from omni_ipc.testbed.instrument.tables import LOOKING, SHALLOW, THROUGH
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.where import locate_here
@@ -50,7 +57,7 @@ class Using(Noting):
 
     def begin(self, kernel: Kernel, points: Points, marked: bytearray) -> None:
         super().begin(kernel, points, marked)
-        kernel.using = self.change
+        kernel.using, kernel.library = self.change, self._use_kept
         self.strangers = {}
 
     def end(self) -> tuple[list[Stretch], dict[str, None]]:
@@ -122,6 +129,10 @@ class Using(Noting):
     def change(self, value: Any) -> None:
         """Announce that code without points changes something."""
         self._use(CHANGED_BY_C, value, ())
+
+    def _use_kept(self, value: Any, changes: bool) -> None:
+        """Announce that the standard library uses what it keeps in an object, or a module, of its own."""
+        self._use(CHANGED_BY_LIBRARY if changes else READ_BY_LIBRARY, value, ())
 
     def _through(self, site: int, value: Any) -> Uses:
         """Give what is used through a view, an iterator, or an object whose class is code without points."""

@@ -44,6 +44,7 @@ class RunState:
         resumed: called with each task that goes on after another one; for what hides in the OS thread.
         starting: called with function and arguments of each thread that is started; for what threads share unseen.
         using: called with what code without points is about to change.
+        library: called with what the standard library keeps for the process, and whether it is about to change that.
         running: called with the coroutine that an event loop is about to let go on, and when it has done so.
         closers: called once all tasks have ended.
         births: by index of a task, the step in which it began; -1 is before the first one.
@@ -58,9 +59,9 @@ class RunState:
 
     __slots__ = (  # noqa: SIM905 - so many attributes would cost twice as much in a dictionary
         "__dict__ __weakref__ accompanied agents beside births chooser clock closers contexts current curtailed depth "
-        "escape failure groups identities jumps known last limit living max_steps merges numbered observer order "
-        "outside over plumbing pool pruned read_log reads recurrence refused resumed retired running starter starting "
-        "tasks time unjoined using write_log writes"
+        "escape failure groups identities jumps known last library limit living max_steps merges numbered observer "
+        "order outside over plumbing pool pruned read_log reads recurrence refused resumed retired running starter "
+        "starting tasks time unjoined using write_log writes"
     ).split()
 
     keeps: list[Any] | None = None  # objects that outlive runs, if it is not one of a run
@@ -111,6 +112,7 @@ class RunState:
         self.retired: Callable[[], bool] | None = None
         self.starting: Callable[..., object] | None = None
         self.using: Callable[[object], object] | None = None
+        self.library: Callable[[object, bool], object] | None = None
         self.running: Callable[[object], object] | None = None
         self.closers: list[Callable[[], object]] = []
 

@@ -24,6 +24,7 @@ from omni_ipc.testbed.objects.semaphore import ControlledBoundedSemaphore, Contr
 from omni_ipc.testbed.objects.simple_queue import ControlledSimpleQueue
 from omni_ipc.testbed.standard import attributes, clock, current, executor, local, threads, waiting
 from omni_ipc.testbed.standard.doors import Door
+from omni_ipc.testbed.standard.library import LIBRARY
 from omni_ipc.testbed.standard.redirecting import Redirect, answers, calls, makers, turns
 from omni_ipc.testbed.standard.sealed import tell_if_real
 from omni_ipc.testbed.standard.world import asks, running
@@ -100,4 +101,5 @@ REDIRECTS: tuple[Redirect, ...] = (
     Redirect(ThreadPoolExecutor, "shutdown", executor.shutdown),
     *_waits(concurrent.futures, wait=waiting.wait, as_completed=waiting.as_completed),
     *_waits(concurrent.futures._base, wait=waiting.wait, as_completed=waiting.as_completed),
+    *LIBRARY,
 )

@@ -1,0 +1,303 @@
+"""What the standard library keeps for the whole process is shared by all tasks, though no line names it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from omni_ipc.records import Report, Verdict
+from omni_ipc.testbed import explore
+from tests.testbed.instrument.drawn import written
+from tests.testbed.instrument.hidden import together
+
+_IMPORTS = """
+import contextlib, io, locale, logging, os, sys, threading, time, warnings
+lock = threading.Lock()
+def printed(what):
+    with contextlib.redirect_stdout(io.StringIO()) as into: print(what, end="")
+    return into.getvalue()
+def warned():
+    with warnings.catch_warnings(record=True) as into:
+        warnings.simplefilter("always")
+        warnings.warn("old", DeprecationWarning)
+    return len(into)
+"""
+_OUTCOMES = {
+    "standard output, led away by both": (
+        """
+def main():
+    out = [0, 0]
+    def a(): out[0] = printed("a")
+    def b(): out[1] = printed("b")
+    run(a, b)
+    return out
+""",
+        {"['a', 'b']", *(str(two) for one in ("a", "b", "ab", "ba") for two in ([one, ""], ["", one]))},
+    ),
+    "standard output, led away by one": (
+        """
+def main():
+    out = []
+    def a(): out.append(printed("a"))
+    def b(): print("b", end="")
+    run(a, b)
+    return out
+""",
+        {"['a']", "['ab']", "['ba']"},
+    ),
+    "standard output, led away under a lock": (
+        """
+def main():
+    out = [0, 0]
+    def a():
+        with lock: out[0] = printed("a")
+    def b():
+        with lock: out[1] = printed("b")
+    run(a, b)
+    return out
+""",
+        {"['a', 'b']"},
+    ),
+    "who leads standard output back last": (
+        """
+def main():
+    before = sys.stdout
+    def a():
+        with contextlib.redirect_stdout(io.StringIO()): pass
+    run(a, a)
+    return sys.stdout is before
+""",
+        {"True", "False"},
+    ),
+    "standard output, printed to by both": (
+        "def main():\n    def a(): print('a')\n    run(a, a)\n    return 0\n",
+        {"0"},
+    ),
+    "a file, printed to beside it": (
+        """
+def main():
+    out = io.StringIO()
+    def a(): printed("a")
+    def b(): print("b", end="", file=out)
+    run(a, b)
+    return out.getvalue()
+""",
+        {"'b'"},
+    ),
+    "filters of warnings, by one": (
+        "def main():\n    out = []\n    def a(): out.append(warned())\n    run(a, lambda: None)\n    return out\n",
+        {"[1]"},
+    ),
+    "filters of warnings, under a lock": (
+        """
+def main():
+    out = []
+    def a():
+        with lock: out.append(warned())
+    run(a, a)
+    return out
+""",
+        {"[1, 1]"},
+    ),
+    "filters of warnings, put back by both": (
+        """
+def main():
+    before = list(warnings.filters)
+    def a():
+        with warnings.catch_warnings(): warnings.simplefilter("ignore")
+    run(a, a)
+    return warnings.filters == before
+""",
+        {"True", "False"},
+    ),
+    "a logger's level": (
+        """
+def main():
+    log = logging.getLogger("omni_ipc.none"); out = []
+    log.setLevel(10)
+    def a(): log.setLevel(40); log.setLevel(10)
+    def b(): out.append(log.isEnabledFor(20))
+    run(a, b)
+    return out
+""",
+        {"[True]", "[False]"},
+    ),
+    "the level of a logger above": (
+        """
+def main():
+    log = logging.getLogger("omni_ipc.none.below"); out = []
+    def a(): logging.getLogger("omni_ipc.none").setLevel(40)
+    def b(): out.append(log.isEnabledFor(30))
+    run(a, b)
+    return out
+""",
+        {"[True]", "[False]"},
+    ),
+    "a level that is looked at": (
+        """
+def main():
+    log = logging.Logger("own"); out = []
+    def a(): log.setLevel(40)
+    def b(): out.append(log.level)
+    run(a, b)
+    return out
+""",
+        {"[0]", "[40]"},
+    ),
+    "a logger's handlers, looked at and added": (
+        """
+def main():
+    log = logging.Logger("own")
+    def a():
+        if not log.handlers: log.addHandler(logging.NullHandler())
+    run(a, a)
+    return len(log.handlers)
+""",
+        {"1", "2"},
+    ),
+    "the same under a lock": (
+        """
+def main():
+    log = logging.Logger("own")
+    def a():
+        with lock:
+            if not log.handlers: log.addHandler(logging.NullHandler())
+    run(a, a)
+    return len(log.handlers)
+""",
+        {"1"},
+    ),
+    "a logger that is used by both": (
+        """
+def main():
+    log = logging.Logger("own"); log.addHandler(logging.NullHandler())
+    def a(): log.info("a")
+    run(a, a)
+    return 0
+""",
+        {"0"},
+    ),
+    "a stack of one's own": (
+        """
+def main():
+    out = []
+    def a():
+        with contextlib.ExitStack() as stack: stack.callback(out.append, 1)
+    run(a, a)
+    return out
+""",
+        {"[1, 1]"},
+    ),
+    "the place of the process, before tasks begin": (
+        """
+def main():
+    here = os.getcwd(); os.chdir(here); os.umask(os.umask(0o22)); out = []
+    run(lambda: out.append(os.getcwd() == here))
+    return out
+""",
+        {"[True]"},
+    ),
+}
+_TOLD = {
+    "a stack that is shared": (
+        "with contextlib.ExitStack() as stack: run(lambda: stack.pop_all().close(), lambda: stack.callback(print))",
+        "tasks share what is used by contextlib.ExitStack.",
+    ),
+    "the working directory": (
+        "run(lambda: os.chdir('/'), os.getcwd)",
+        "used os.chdir() at tells.py:",
+    ),
+    "the mask of new files": ("run(lambda: os.umask(0o22), int)", "used os.umask() at tells.py:"),
+    "the locale": (
+        "run(lambda: locale.setlocale(locale.LC_NUMERIC, 'C'), int)",
+        "used locale.setlocale() at tells.py:",
+    ),
+}
+
+
+def _explored(body: str, folder: Path) -> Report:
+    with written(together(_IMPORTS + body), "tells", folder) as module:
+        return explore(module.main, strategy="dpor", runs=20_000)
+
+
+@pytest.mark.parametrize(("body", "outcomes"), _OUTCOMES.values(), ids=_OUTCOMES)
+def test_what_the_library_keeps_for_the_process_is_shared(body: str, outcomes: set[str], tmp_path: Path) -> None:
+    """Every outcome comes about that a real process may have; where nobody changes it, or a lock guards it, one."""
+    report = _explored(body, tmp_path)
+    assert (report.verdict, set(report.outcomes)) == (Verdict.HOLDS, outcomes), report.reason
+
+
+@pytest.mark.parametrize(("body", "told"), _TOLD.values(), ids=_TOLD)
+def test_what_cannot_be_seen_of_it_is_told(body: str, told: str, tmp_path: Path) -> None:
+    """Anybody may use it at any moment, by any path or number that it writes."""
+    report = _explored(f"def main():\n    {body}\n", tmp_path)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert told in report.reason
+
+
+def test_each_run_finds_it_as_it_was(tmp_path: Path) -> None:
+    """A failing run leaves it in the middle of something, and neither the next one nor the process may see that."""
+    log = logging.getLogger("omni_ipc.none")
+    before = sys.stdout, list(warnings.filters), log.level, list(log.handlers)
+    report = _explored(
+        """
+def main():
+    log = logging.getLogger("omni_ipc.none")
+    assert log.level == 0 and not log.handlers
+    log.addHandler(logging.NullHandler())
+    before, stream = list(warnings.filters), sys.stdout
+    def a():
+        log.setLevel(40)
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(): warnings.simplefilter("ignore")
+    run(a, a)
+    assert sys.stdout is stream and warnings.filters == before
+""",
+        tmp_path,
+    )
+    assert report.verdict is Verdict.VIOLATED, report.reason
+    assert (sys.stdout, list(warnings.filters), log.level, list(log.handlers)) == before
+
+
+@pytest.mark.parametrize("level", ["", ", stacklevel=1", ", None, 1", ", stacklevel=0"])
+def test_a_warning_is_of_the_line_that_gave_it(level: str, tmp_path: Path) -> None:
+    """That another one stands in for ``warnings.warn`` is not seen."""
+    report = _explored(
+        f"""
+def main():
+    out = []
+    def give(): warnings.warn("old"{level})
+    def a():
+        with warnings.catch_warnings(record=True) as into:
+            warnings.simplefilter("always")
+            give()
+        out.append((into[0].filename.endswith("tells.py"), into[0].lineno - give.__code__.co_firstlineno))
+    run(a)
+    return out
+""",
+        tmp_path,
+    )
+    assert report.outcomes == ("[(True, 0)]",), report.reason
+
+
+def test_a_warning_is_of_the_caller_that_it_names(tmp_path: Path) -> None:
+    """As with ``stacklevel=2``, which most libraries give."""
+    report = _explored(
+        """
+def main():
+    out = []
+    def give(): warnings.warn("old", stacklevel=2)
+    def a():
+        with warnings.catch_warnings(record=True) as into:
+            warnings.simplefilter("always")
+            give()
+        out.append(into[0].lineno - a.__code__.co_firstlineno)
+    run(a)
+    return out
+""",
+        tmp_path,
+    )
+    assert report.outcomes == ("[3]",), report.reason
