@@ -180,6 +180,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
     Primitive("abc:ABCMeta", "register", "ABCMeta.register()", _CLASSES, when=_is_beside_others),
     *_told("locale", "setlocale", _OF_PROCESS, deep=True, when=_is_beside_others),
     *_told("time", "tzset", _OF_PROCESS, when=_is_beside_others),
+    *_told("torch", "manual_seed seed set_rng_state set_default_dtype", _OF_PROCESS, when=_is_beside_others),
     *_told("greenlet", "greenlet getcurrent", _GREENLET),
     *_told("asyncio", "set_event_loop_policy", _LOOP),
     *_told("asyncio.events", "set_event_loop_policy", _LOOP),

@@ -23,6 +23,7 @@ from typing import Any
 
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.interrupts import postponed
+from omni_ipc.testbed import torch_modes
 from omni_ipc.testbed.bindings import Undo, rebind
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.loops.redirects import LOOP_REDIRECTS
@@ -128,6 +129,7 @@ class _Process:
                 self._replace(redirect.owner, redirect.name, redirect.by)
             self._undo += attributes.patch()
             self._undo += sealed.patch()
+            self._undo += torch_modes.patch()
             for primitive in PRIMITIVES:
                 self._replace(primitive.find(), primitive.name, functools.partial(_telling, primitive=primitive))
         if threading.current_thread() is threading.main_thread():

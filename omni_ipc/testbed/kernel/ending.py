@@ -84,7 +84,7 @@ class Ending(RunState):
         for closer in self.closers:
             closer()
         self.closers.clear()
-        self.starting = self.using = self.library = self.running = None
+        self.resumed = self.starting = self.using = self.library = self.running = None
         for task in self.tasks:  # in no circle with the kernel, they need not wait for the garbage collector
             task.pending = task.carrier = task.thread = None
             task.ready = always

@@ -121,6 +121,17 @@ class RunState:
         self.reads |= self.time
         return self.clock.now
 
+    def follow(self, resumed: Callable[[Task], object]) -> None:
+        """Call this, too, with each task that goes on after another one."""
+        before = self.resumed
+
+        def both(task: Task) -> None:
+            assert before is not None
+            before(task)
+            resumed(task)
+
+        self.resumed = resumed if before is None else both
+
     def group(self, name: str) -> Group:
         """Return the tasks that live and die together under a name; there may be none yet."""
         if name not in self.groups:

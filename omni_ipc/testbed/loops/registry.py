@@ -50,7 +50,7 @@ class Loops:
         self._collects = gc.isenabled()
         gc.disable()
         sys.set_asyncgen_hooks(self._begin_generator, self._end_generator)
-        kernel.resumed = self._resume
+        kernel.follow(self._resume)
         self._next_task = kernel.next_task
         kernel.next_task = self._choose  # type: ignore[method-assign]
         kernel.closers.append(self._close)
@@ -112,7 +112,6 @@ class Loops:
         for loop in self.all:
             loop.abandon()
         del _registries[kernel], kernel.next_task, self._next_task
-        kernel.resumed = None
         sys.set_asyncgen_hooks(*self._hooks)
         if self._collects:
             gc.enable()

@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import functools
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -116,6 +117,8 @@ LIBRARY: tuple[Redirect, ...] = (
     *_uses(contextlib._RedirectStream, "__enter__ __exit__", sys, changes=True),
     Redirect(warnings, "warn", _warning),
     *_uses(warnings, "warn_explicit", warnings),
+    *_uses(os, "getenv getenvb", os.environ),
+    *_uses(os.path, "expandvars expanduser", os.environ),
     *_uses(warnings, "simplefilter filterwarnings resetwarnings", warnings, changes=True),
     *_uses(warnings.catch_warnings, "__enter__ __exit__", warnings, changes=True),
     *_uses(logging, "disable", _LOGGERS, changes=True),

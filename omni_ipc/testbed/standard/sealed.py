@@ -47,16 +47,17 @@ def patch() -> Iterator[Undo]:
     for kind, title, names in _REAL:
         for name in names.split():
             if name in vars(kind):
-                yield _exchange(kind, name, functools.partial(_telling, title=title))
-    yield _exchange(contextvars.Context, "run", contexts.Run)
+                yield exchange(kind, name, functools.partial(_telling, title=title))
+    yield exchange(contextvars.Context, "run", contexts.Run)
     for name in ("set", "reset"):
-        yield _exchange(contextvars.ContextVar, name, contexts.change)
+        yield exchange(contextvars.ContextVar, name, contexts.change)
     for name, replacement in {"now": _now, "utcnow": _utcnow}.items():
-        yield _exchange(datetime.datetime, name, functools.partial(_dated, replacement=replacement))
-    yield _exchange(datetime.date, "today", functools.partial(_dated, replacement=_today))
+        yield exchange(datetime.datetime, name, functools.partial(_dated, replacement=replacement))
+    yield exchange(datetime.date, "today", functools.partial(_dated, replacement=_today))
 
 
-def _exchange(kind: type, name: str, by: Callable[[Any], Any]) -> Undo:
+def exchange(kind: type, name: str, by: Callable[[Any], Any]) -> Undo:
+    """Exchange a method of a class that is written in C, and return what puts it back."""
     members = gc.get_referents(vars(kind))[0]
     original = members[name]
     _put(kind, members, name, by(original))

@@ -1,0 +1,153 @@
+"""Modes of torch belong to threads: each task has its own, as if it had an OS thread to itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from omni_ipc.records import Verdict
+from omni_ipc.testbed import explore
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+
+def gradients() -> tuple[bool, bool]:
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+
+
+def product() -> str:
+    return str((torch.ones(1, 1) @ torch.ones(1, 1)).dtype)
+
+
+def place() -> str:
+    return str(torch.zeros(1).device)
+
+
+def beside(mode: Callable[[], object], look: Callable[[], object], inside: object, outside: object) -> None:
+    """Let one thread look while it is in a mode, and another one, at any moment, without."""
+    lock, seen = threading.Lock(), {}
+
+    def enters() -> None:
+        with mode():  # type: ignore[attr-defined]
+            with lock:
+                pass
+            seen["inside"] = look()
+            with lock:
+                pass
+        seen["after"] = look()
+
+    def looks() -> None:
+        with lock:
+            pass
+        seen["beside"] = look()
+
+    both = [threading.Thread(target=enters), threading.Thread(target=looks)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert seen == {"inside": inside, "after": outside, "beside": outside}
+
+
+MODES: dict[str, tuple[Callable[[], object], Callable[[], object], object, object]] = {
+    "no gradients": (torch.no_grad, gradients, (False, False), (True, False)),
+    "gradients set": (lambda: torch.set_grad_enabled(False), gradients, (False, False), (True, False)),
+    "inference": (torch.inference_mode, gradients, (False, True), (True, False)),
+    "autocast": (lambda: torch.autocast("cpu", dtype=torch.bfloat16), product, "torch.bfloat16", "torch.float32"),
+    "a device": (lambda: torch.device("meta"), place, "meta", "cpu"),
+}
+
+
+@pytest.mark.parametrize(("mode", "look", "inside", "outside"), MODES.values(), ids=MODES)
+def test_a_mode_is_that_of_the_thread_that_entered_it(
+    mode: Callable[[], object], look: Callable[[], object], inside: object, outside: object
+) -> None:
+    """In no order of steps does another thread see it, and none takes it away."""
+    report = explore(lambda: beside(mode, look, inside, outside), strategy="dpor")
+    assert report.verdict is Verdict.HOLDS, report.reason
+    assert report.traces > 3
+    assert look() == outside
+
+
+def test_modes_within_modes_are_left_in_order() -> None:
+    """Each block has around it what it had when it was entered, whoever else ran meanwhile."""
+
+    def scenario() -> None:
+        lock, seen = threading.Lock(), []
+
+        def look() -> None:
+            with lock:
+                pass
+            seen.append(gradients())
+
+        def nests() -> None:
+            with torch.no_grad():
+                with torch.inference_mode():
+                    with torch.inference_mode(False):
+                        with torch.no_grad():
+                            look()
+                        look()
+                    look()
+                look()
+            look()
+
+        def also() -> None:
+            with lock:
+                pass
+            with torch.inference_mode(), lock:
+                assert gradients() == (False, True)
+            assert gradients() == (True, False)
+
+        both = [threading.Thread(target=nests), threading.Thread(target=also)]
+        for thread in both:
+            thread.start()
+        for thread in both:
+            thread.join()
+        assert seen == [(False, False), (True, False), (False, True), (False, False), (True, False)]
+
+    report = explore(scenario, strategy="dpor", runs=3_000)
+    assert report.verdict in (Verdict.HOLDS, Verdict.BOUNDED), report.reason
+    assert report.traces > 10
+
+
+def test_who_explores_keeps_its_modes_and_the_main_task_has_them() -> None:
+    """Other threads begin without any, as real ones do; a failing run leaves nothing behind."""
+
+    def scenario() -> None:
+        of_thread: list[tuple[bool, bool]] = []
+
+        def enters() -> None:
+            with torch.inference_mode():
+                of_thread.append(gradients())
+
+        thread = threading.Thread(target=enters)
+        thread.start()
+        thread.join()
+        assert (gradients(), of_thread) == ((False, False), [(False, True)])
+        torch.inference_mode().__enter__()
+        raise AssertionError("on purpose")
+
+    with torch.no_grad():
+        report = explore(scenario, strategy="dpor", runs=10)
+        assert gradients() == (False, False)
+    assert report.failure is not None
+    assert report.failure.message == "AssertionError: on purpose"
+    assert gradients() == (True, False)
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("manual_seed", (0,)), ("set_default_dtype", (torch.float32,))])
+def test_what_is_set_for_the_whole_process_is_told(name: str, arguments: tuple[object, ...]) -> None:
+    """Others may draw from it, or make tensors, at any moment."""
+
+    def scenario() -> None:
+        threads = [threading.Thread(target=getattr(torch, name), args=arguments) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    report = explore(scenario)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert f"used torch.{name}()" in report.reason
