@@ -107,8 +107,8 @@ def test_a_model_without_bounds_is_inconclusive(folder: Path) -> None:
         "/\\ TRUE \\/ \\E item \\in Items : item \\notin {polled[",
     )
     change(folder / "spec/manifest.json", '"role": "graph",', '"role": "graph", "budgetS": 4,')
-    came = r"at [\d,]+ distinct states, [\d,]+ on the queue"
-    with pytest.raises(Inconclusive, match=rf"of 4 s, {came}\. Raise budgetS in the manifest, or lower the bounds"):
+    came = r"(, at [\d,]+ distinct states, [\d,]+ on the queue)?"  # on a busy machine Java may not have come so far
+    with pytest.raises(Inconclusive, match=rf"of 4 s{came}\. Raise budgetS in the manifest, or lower the bounds"):
         conform(["walked.py:ring"], seconds=5)
 
 
