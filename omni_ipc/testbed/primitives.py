@@ -34,7 +34,6 @@ from weakref import WeakKeyDictionary
 
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.standard.world import running
-from omni_ipc.testbed.tasks import Task
 
 _Arguments = tuple[Any, ...]
 
@@ -90,8 +89,8 @@ _TALK = "Let tasks talk by queues and events: queue.Queue() or rt.queue(), threa
 _LOCK = "Take a lock: threading.Lock() or rt.lock()."
 
 
-_LOCKERS: WeakKeyDictionary[Kernel, Task] = WeakKeyDictionary()
-"""By run, the first task that used locks on files."""
+_LOCKERS: WeakKeyDictionary[Kernel, int] = WeakKeyDictionary()
+"""By run, the index of the first task that used locks on files."""
 
 
 def _told(owner: str, names: str, remedy: str, **options: Any) -> Iterator[Primitive]:
@@ -147,7 +146,7 @@ def _waits(place: int, *, unless: int) -> Callable[[_Arguments], bool]:
 def _locks_a_file(arguments: _Arguments) -> bool:
     """Tell a call that may wait, or that is not the first task's of its run: whether it gets the lock is a race."""
     kernel = running()
-    is_second = kernel is not None and _LOCKERS.setdefault(kernel, kernel.current) is not kernel.current
+    is_second = kernel is not None and _LOCKERS.setdefault(kernel, kernel.current.index) != kernel.current.index
     return is_second or _waits(1, unless=fcntl.LOCK_NB | fcntl.LOCK_UN)(arguments)
 
 

@@ -85,7 +85,7 @@ class _Threads:
         main.put_on(self._torch, self.devices)
         self._go_on(kernel.current)
         kernel.follow(self._go_on)
-        kernel.closers.append(lambda: self._go_on(kernel.outside))
+        kernel.closers.append(self._end)
 
     @property
     def current(self) -> _Modes:
@@ -96,6 +96,10 @@ class _Threads:
         """Keep apart, too, what tasks choose for a type of device."""
         if device not in self.devices:
             self.devices[device] = self._torch.get_autocast_dtype(device)
+
+    def _end(self) -> None:
+        self._go_on(self._kernel.outside)
+        del _THREADS[self._kernel]
 
     def _go_on(self, task: Task) -> None:
         if task.index != self._at:

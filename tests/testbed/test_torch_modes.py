@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 
 import pytest
 
 from omni_ipc.records import Verdict
-from omni_ipc.testbed import explore
+from omni_ipc.testbed import explore, torch_modes
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -151,3 +152,11 @@ def test_what_is_set_for_the_whole_process_is_told(name: str, arguments: tuple[o
     report = explore(scenario)
     assert report.verdict is Verdict.INCONCLUSIVE
     assert f"used torch.{name}()" in report.reason
+
+
+def test_nothing_of_a_run_is_kept() -> None:
+    """A week's search would keep every one of its runs."""
+    report = explore(lambda: beside(torch.inference_mode, gradients, (False, True), (True, False)), strategy="dpor")
+    assert report.schedules > 1
+    gc.collect()
+    assert not torch_modes._THREADS
