@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from omni_ipc import shards
-from omni_ipc.conformance.recordings import recording
+from omni_ipc.conformance.recordings import sessions
 from omni_ipc.errors import UsageError
 from omni_ipc.inputs import MOST_BYTES
 from omni_ipc.records import Trace
@@ -17,7 +17,7 @@ from omni_ipc.records import Trace
 
 def read_recording(path: Path) -> object:
     """Read one file as a recording."""
-    return recording.load([path])
+    return sessions.load([path])
 
 
 def fifo(folder: Path) -> Path:

@@ -11,9 +11,9 @@ import pytest
 
 from omni_ipc.conformance.models.manifest import Manifest, Model
 from omni_ipc.conformance.processes.children import Children
+from omni_ipc.conformance.tlc import toolchain as toolchains
 from omni_ipc.conformance.tlc.result import Kind
 from omni_ipc.conformance.tlc.running import run_model
-from omni_ipc.conformance.tlc.running import toolchain as toolchains
 from omni_ipc.conformance.tlc.toolchain import Container, Toolchain, find_jar, find_java
 from omni_ipc.errors import EnvironmentMissing, UsageError
 from omni_ipc.workflows.doctor import TRIED_TLC_SHA256
