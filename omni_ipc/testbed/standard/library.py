@@ -31,14 +31,19 @@ _SAVED: WeakKeyDictionary[Kernel, set[int]] = WeakKeyDictionary()
 """By run, what it has changed."""
 
 
-def _announce(*keepers: object, changes: bool) -> None:
+def _announce(*keepers: object, changes: bool, within: bool = False) -> None:
+    """Announce an access to what keeps something.
+
+    Args:
+        within: it is a part of what was announced, and under a lock of the library's own, where nobody else comes in.
+    """
     kernel = running()
     if kernel is None or kernel.over:
         return
     for keeper in keepers:
         if changes:
             _save(kernel, keeper)
-        if kernel.library is not None:
+        if kernel.library is not None and not within:
             kernel.library(keeper, changes)
 
 
@@ -83,7 +88,8 @@ def _logs(owner: type, names: str, *, changes: bool = False) -> Iterator[Redirec
     def by(original: Method) -> Method:
         @functools.wraps(original)
         def announced(self: Any, *args: Any, **options: Any) -> Any:
-            _announce(self, _LOGGERS, changes=changes)
+            within = changes and sys._getframe(1).f_globals.get("__name__") == logging.__name__
+            _announce(self, _LOGGERS, changes=changes, within=within)
             return original(self, *args, **options)
 
         return announced
@@ -121,7 +127,7 @@ LIBRARY: tuple[Redirect, ...] = (
     *_uses(os.path, "expandvars expanduser", os.environ),
     *_uses(warnings, "simplefilter filterwarnings resetwarnings", warnings, changes=True),
     *_uses(warnings.catch_warnings, "__enter__ __exit__", warnings, changes=True),
-    *_uses(logging, "disable", _LOGGERS, changes=True),
+    *_uses(logging, "disable basicConfig captureWarnings", _LOGGERS, changes=True),
     *_logs(logging.Logger, "isEnabledFor getEffectiveLevel hasHandlers callHandlers"),
     *_logs(logging.Logger, "setLevel addHandler removeHandler", changes=True),
     *_logs(logging.Filterer, "addFilter removeFilter", changes=True),

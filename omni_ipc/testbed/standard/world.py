@@ -20,7 +20,15 @@ _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _CALLERS = tuple(
     _ROOM + name for name in ("tasks.py", "standard/executor.py", "standard/contexts.py", "objects/future.py")
 )
-_BUILT_OF_LOCKS = {"threading.py", "queue.py", "sched.py", "asyncio", "concurrent", "functools.py"}  # and of clocks
+_BUILT_OF_LOCKS = {
+    "threading.py",
+    "queue.py",
+    "sched.py",
+    "asyncio",
+    "concurrent",
+    "functools.py",
+    "logging",
+}  # and clocks
 
 
 class Guarding(Protocol):

@@ -181,6 +181,29 @@ def main():
 """,
         {"0"},
     ),
+    "a handler, whose lock is that of the library": (
+        """
+class Counting(logging.Handler):
+    n = 0
+    def emit(self, record): self.n = self.n + 1
+def main():
+    log = logging.Logger("own"); handler = Counting(); log.addHandler(handler)
+    def a(): log.error("a")
+    run(a, a)
+    return handler.n
+""",
+        {"2"},
+    ),
+    "loggers set up by both, under the library's lock": (
+        """
+def main():
+    for handler in list(logging.root.handlers): logging.root.removeHandler(handler)
+    def a(): logging.basicConfig(handlers=[logging.NullHandler()])
+    run(a, a)
+    return len(logging.root.handlers)
+""",
+        {"1"},
+    ),
     "a stack of one's own": (
         """
 def main():
