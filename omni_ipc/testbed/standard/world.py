@@ -20,15 +20,8 @@ _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _CALLERS = tuple(
     _ROOM + name for name in ("tasks.py", "standard/executor.py", "standard/contexts.py", "objects/future.py")
 )
-_BUILT_OF_LOCKS = {
-    "threading.py",
-    "queue.py",
-    "sched.py",
-    "asyncio",
-    "concurrent",
-    "functools.py",
-    "logging",
-}  # and clocks
+_BUILT_OF_LOCKS = {"threading.py", "queue.py", "sched.py", "asyncio", "concurrent", "functools.py", "logging"}
+"""Parts of the library that take locks, or clocks, of its other parts."""
 
 
 class Guarding(Protocol):
