@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 from pathlib import Path
 from time import monotonic
@@ -53,7 +54,7 @@ def measure(attack: Attack, tree: Tree, children: Children) -> Reach:
     began = monotonic()
     how = attack.run(tree, children, timeout_s=_TRACED_S, under=("coverage", "run", f"--rcfile={configuration}", "-m"))
     seconds = monotonic() - began
-    return Reach(attack.name, seconds, how, _lines(tree.folder, tree.scratch))
+    return Reach(attack.name, seconds, how, lines_run(tree.folder, tree.scratch))
 
 
 def _configuration(tree: Path, folder: Path) -> str:
@@ -64,15 +65,24 @@ def _configuration(tree: Path, folder: Path) -> str:
     )
 
 
-def _lines(tree: Path, folder: Path) -> dict[str, list[int]]:
+def lines_run(tree: Path, folder: Path) -> dict[str, list[int]]:
+    """Read which lines the processes of an attack ran, and remove what they left.
+
+    A process that was killed while it wrote leaves a file that nobody can read, and is left out.
+
+    Args:
+        folder: where coverage has put a file of each process.
+    """
     from coverage import CoverageData
+    from coverage.exceptions import DataError
 
     found: dict[str, set[int]] = {}
     for file in folder.glob("lines.*"):
         data = CoverageData(str(file))
-        data.read()
-        for measured in data.measured_files():
-            named = Path(measured).relative_to(tree).as_posix()
-            found.setdefault(named, set()).update(data.lines(measured) or ())
+        with contextlib.suppress(DataError):
+            data.read()
+            for measured in data.measured_files():
+                named = Path(measured).relative_to(tree).as_posix()
+                found.setdefault(named, set()).update(data.lines(measured) or ())
         file.unlink()
     return {path: sorted(lines) for path, lines in found.items()}
