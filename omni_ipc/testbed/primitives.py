@@ -30,9 +30,7 @@ import threading  # noqa: F401
 import time  # noqa: F401
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.standard.world import running
 
 _Arguments = tuple[Any, ...]
@@ -89,10 +87,6 @@ _TALK = "Let tasks talk by queues and events: queue.Queue() or rt.queue(), threa
 _LOCK = "Take a lock: threading.Lock() or rt.lock()."
 
 
-_LOCKERS: WeakKeyDictionary[Kernel, int] = WeakKeyDictionary()
-"""By run, the index of the first task that used locks on files."""
-
-
 def _told(owner: str, names: str, remedy: str, **options: Any) -> Iterator[Primitive]:
     """Functions and methods that are told by their own names."""
     place = owner.rpartition(":")[2].lstrip("_")
@@ -141,13 +135,6 @@ def _begins_with_what_blocks(arguments: _Arguments) -> bool:
 def _waits(place: int, *, unless: int) -> Callable[[_Arguments], bool]:
     """Tell a call that may wait, by the flags that it is given at this place."""
     return lambda arguments: len(arguments) <= place or not arguments[place] & unless
-
-
-def _locks_a_file(arguments: _Arguments) -> bool:
-    """Tell a call that may wait, or that is not the first task's of its run: whether it gets the lock is a race."""
-    kernel = running()
-    is_second = kernel is not None and _LOCKERS.setdefault(kernel, kernel.current.index) != kernel.current.index
-    return is_second or _waits(1, unless=fcntl.LOCK_NB | fcntl.LOCK_UN)(arguments)
 
 
 def _is_beside_others(_: _Arguments) -> bool:
@@ -223,7 +210,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
             *_told(module, "pause sigwait sigwaitinfo sigtimedwait", _SIGNAL, deep=True),
         )
     ),
-    *_told("fcntl", "flock lockf", _LOCK, deep=True, when=_locks_a_file),
+    *_told("fcntl", "flock lockf", _LOCK, deep=True, when=_waits(1, unless=fcntl.LOCK_NB | fcntl.LOCK_UN)),
     *_told("select", "select poll epoll kqueue devpoll", _TALK),
     Primitive("selectors:_BaseSelectorImpl", "__init__", "a real selector", _TALK, deep=True),
     *_made(["socket:socket"], "__init__", _TALK, deep=True),

@@ -157,20 +157,6 @@ def test_descriptors_of_files_are_let_be() -> None:
     assert report.verdict is Verdict.HOLDS
 
 
-def test_a_lock_on_a_file_that_two_tasks_try_is_named() -> None:
-    """Whether it is had at once depends on their order, and there is no point at it."""
-
-    def scenario(rt: ControlledRuntime) -> None:
-        with tempfile.NamedTemporaryFile() as file, open(file.name, "rb") as again:
-            one = rt.spawn(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB), name="one")
-            two = rt.spawn(lambda: fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB), name="two")
-            one.join(), two.join()
-
-    report = explore(scenario)
-    assert report.verdict is Verdict.INCONCLUSIVE
-    assert "used fcntl.flock() at test_uncontrolled.py:" in report.reason
-
-
 def run_in_a_pool() -> None:
     with concurrent.futures.ThreadPoolExecutor() as pool:
         pool.submit(os.fork)
