@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.standard.sealed import exchange
+from omni_ipc.testbed.standard.redirecting import Method, Redirect
+from omni_ipc.testbed.standard.sealed import Undo, exchange
 from omni_ipc.testbed.standard.world import running
 from omni_ipc.testbed.tasks import Task
-
-Undo = Callable[[], object]
-Method = Callable[..., Any]
 
 _MAIN = 0  # has the modes of who explores; other threads begin without any
 
@@ -123,28 +121,33 @@ def _threads() -> _Threads | None:
     return _THREADS[kernel]
 
 
-def patch() -> Iterator[Undo]:
-    """Take note of modes that are switched on, if torch is there; each item that is given puts something back."""
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "inference_mode"):  # it is just being imported
+def redirects() -> Iterator[Redirect]:
+    """Take note of modes that are switched on, if torch is there."""
+    torch = _torch()
+    if torch is None:
         return
-    yield _replace(torch._C, "_set_grad_enabled", _noting)
-    yield _replace(torch.overrides.TorchFunctionMode, "__enter__", _noting)
-    yield _replace(torch.inference_mode, "__enter__", _entering)
-    yield _replace(torch.inference_mode, "__exit__", _leaving)
+    yield Redirect(torch._C, "_set_grad_enabled", _noting)
+    yield Redirect(torch.overrides.TorchFunctionMode, "__enter__", _noting)
+    yield Redirect(torch.inference_mode, "__enter__", _entering)
+    yield Redirect(torch.inference_mode, "__exit__", _leaving)
     for name in ("set_autocast_enabled", "set_autocast_dtype"):
-        yield _replace(torch, name, _casting)
-    if sys.implementation.name == "cpython":
+        yield Redirect(torch, name, _casting)
+
+
+def patch() -> Iterator[Undo]:
+    """Do the same with a class that is written in C; what is given puts it back."""
+    torch = _torch()
+    if torch is not None and sys.implementation.name == "cpython":
         yield exchange(torch.device, "__enter__", _noting)
 
 
-def _replace(owner: Any, name: str, by: Callable[[Method], Method]) -> Undo:
-    original = getattr(owner, name)
-    setattr(owner, name, functools.wraps(original)(by(original)))
-    return functools.partial(setattr, owner, name, original)
+def _torch() -> Any:
+    torch = sys.modules.get("torch")
+    return torch if hasattr(torch, "inference_mode") else None  # it may be just being imported
 
 
 def _noting(original: Method) -> Method:
+    @functools.wraps(original)
     def switch(*args: Any, **options: Any) -> Any:
         _threads()
         return original(*args, **options)
@@ -153,6 +156,7 @@ def _noting(original: Method) -> Method:
 
 
 def _casting(original: Method) -> Method:
+    @functools.wraps(original)
     def switch(device: Any, *args: Any) -> Any:
         if isinstance(device, str) and (threads := _threads()) is not None:
             threads.meet(device)
@@ -162,6 +166,7 @@ def _casting(original: Method) -> Method:
 
 
 def _entering(original: Method) -> Method:
+    @functools.wraps(original)
     def enter(block: Any) -> None:
         threads = _threads()
         gradients = sys.modules["torch"].is_grad_enabled()
@@ -173,6 +178,7 @@ def _entering(original: Method) -> Method:
 
 
 def _leaving(original: Method) -> Method:
+    @functools.wraps(original)
     def leave(block: Any, *error: Any) -> None:
         original(block, *error)
         if (threads := _threads()) is not None:

@@ -125,7 +125,7 @@ class _Process:
         """Replace primitives, and watch."""
         with postponed():
             WORLD.hook = threading.excepthook
-            for redirect in (*REDIRECTS, *LOOP_REDIRECTS):
+            for redirect in (*REDIRECTS, *LOOP_REDIRECTS, *torch_modes.redirects()):
                 self._replace(redirect.owner, redirect.name, redirect.by)
             self._undo += attributes.patch()
             self._undo += sealed.patch()

@@ -14,16 +14,14 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from omni_ipc.testbed.kernel import Kernel
-from omni_ipc.testbed.standard.redirecting import Redirect
+from omni_ipc.testbed.standard.redirecting import Method, Redirect
 from omni_ipc.testbed.standard.world import running
-
-Method = Callable[..., Any]
 
 _LOGGERS = logging.root.manager  # keeps what all of them have in common
 _OF_MODULES = {"sys": ("stdin", "stdout", "stderr"), "warnings": ("filters", "showwarning", "_showwarnmsg_impl")}
@@ -67,13 +65,13 @@ def _save(kernel: Kernel, keeper: object) -> None:
     kernel.closers.append(put_back)
 
 
-def _uses(owner: Any, names: str, keeper: object, *, changes: bool = False) -> Iterator[Redirect]:
-    """Functions, or methods, that use what one module, or object, keeps."""
+def _announcing(owner: Any, names: str, announce: Method) -> Iterator[Redirect]:
+    """Functions, or methods, whose arguments something is called with before they are."""
 
     def by(original: Method) -> Method:
         @functools.wraps(original)
         def announced(*args: Any, **options: Any) -> Any:
-            _announce(keeper, changes=changes)
+            announce(*args)
             return original(*args, **options)
 
         return announced
@@ -82,20 +80,19 @@ def _uses(owner: Any, names: str, keeper: object, *, changes: bool = False) -> I
         yield Redirect(owner, name, by)
 
 
+def _uses(owner: Any, names: str, keeper: object, *, changes: bool = False) -> Iterator[Redirect]:
+    """Functions, or methods, that use what one module, or object, keeps."""
+    return _announcing(owner, names, lambda *_: _announce(keeper, changes=changes))
+
+
 def _logs(owner: type, names: str, *, changes: bool = False) -> Iterator[Redirect]:
     """Methods that use a logger, or a handler, and what all loggers have in common."""
 
-    def by(original: Method) -> Method:
-        @functools.wraps(original)
-        def announced(self: Any, *args: Any, **options: Any) -> Any:
-            within = changes and sys._getframe(1).f_globals.get("__name__") == logging.__name__
-            _announce(self, _LOGGERS, changes=changes, within=within)
-            return original(self, *args, **options)
+    def announce(logger: Any, *_: Any) -> None:
+        within = changes and sys._getframe(2).f_globals.get("__name__") == logging.__name__
+        _announce(logger, _LOGGERS, changes=changes, within=within)
 
-        return announced
-
-    for name in names.split():
-        yield Redirect(owner, name, by)
+    return _announcing(owner, names, announce)
 
 
 def _printing(original: Method) -> Method:
