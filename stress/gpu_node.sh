@@ -18,7 +18,7 @@ case $minutes in
 esac
 out=$(folder "$out") || exit 2
 venv=$(mktemp -d "${TMPDIR:-/tmp}/omni-ipc-node.XXXXXX") || exit 2
-trap 'rm -rf "$venv"' EXIT
+trap 'echo $? >"$out/code"; rm -rf "$venv"' EXIT # the shell ends with the code that it had before
 codes='' rows=''
 
 # step NAME SECONDS COMMAND ...: run it, for so long at most; what it says goes to OUT/NAME.log

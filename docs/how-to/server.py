@@ -157,10 +157,11 @@ def main() -> None:
     """Serve until told to stop."""
     parser = argparse.ArgumentParser(description="Serve images over HTTP.")
     parser.add_argument("--pipeline", default="model:Gradient", help="import path of your model")
+    parser.add_argument("--device", default="cpu", help="of the worker, in torch's words: cuda, cuda:1, xpu")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--uds", help="a Unix socket to listen on, instead of a port")
     words = parser.parse_args()
-    app = application(words.pipeline, EngineConfig(max_batch=8))
+    app = application(words.pipeline, EngineConfig(max_batch=8, device=words.device))
     uvicorn.run(app, port=words.port, uds=words.uds, log_level="warning")
 
 

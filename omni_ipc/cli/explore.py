@@ -26,7 +26,7 @@ def explore(
         str,
         typer.Argument(
             metavar="SCENARIO",
-            help="split_map, closing, ... (an unknown name is answered with all), or path/to/file.py:function.",
+            help="split_map, closing, ... ('?' is answered with all of them), or path/to/file.py:function.",
         ),
     ],
     defect: Defect = None,

@@ -35,7 +35,7 @@ def replay(
     ],
     defect: Defect = None,
     on: Annotated[str, typer.Option(help="controlled, threads or processes.")] = "controlled",
-    device: Annotated[str, typer.Option(help="Where a worker process computes: cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="Where a worker process computes: cpu, cuda, cuda:1 or xpu.")] = "cpu",
     tolerant: Annotated[
         bool, typer.Option("--tolerant", help="Mend what an edit of the code has changed: skip, add and match steps.")
     ] = False,

@@ -7,6 +7,7 @@ each gets its own: they are taken off the OS thread when another task goes on, a
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -32,6 +33,7 @@ class _Modes:
         self.inference: list[tuple[Any, bool]] = []
         self._gradients = True
         self._autocast: dict[str, tuple[bool, Any]] = {}
+        self._nesting = 0
         self._caches = True
         self._functions: list[Any] = []
 
@@ -40,6 +42,11 @@ class _Modes:
         self._gradients = torch.is_grad_enabled()
         self._autocast = {at: (torch.is_autocast_enabled(at), torch.get_autocast_dtype(at)) for at in devices}
         self._caches = torch.is_autocast_cache_enabled()
+        self._nesting = torch.autocast_increment_nesting() - 1
+        while torch.autocast_decrement_nesting():
+            pass
+        if self._nesting:
+            torch.clear_autocast_cache()  # of weights, which others may change meanwhile
         stack = range(torch._C._len_torch_function_stack())
         self._functions = [torch._C._pop_torch_function_stack() for _ in stack]
         for block, _ in reversed(self.inference):
@@ -59,6 +66,8 @@ class _Modes:
             torch.set_autocast_enabled(device, is_on)
             torch.set_autocast_dtype(device, chosen)
         torch.set_autocast_cache_enabled(self._caches)
+        for _ in range(self._nesting):
+            torch.autocast_increment_nesting()
 
 
 class _Threads:
@@ -74,6 +83,8 @@ class _Threads:
         self.devices: dict[str, Any] = {}
         self._of = {kernel.outside.index: _Modes(), _MAIN: _Modes()}
         self._at = kernel.outside.index
+        self._default = getattr(self._torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+        self._device = _of_devices().CURRENT_DEVICE
 
     def begin(self) -> None:
         """Keep them apart from now on."""
@@ -97,6 +108,8 @@ class _Threads:
 
     def _end(self) -> None:
         self._go_on(self._kernel.outside)
+        self._torch._GLOBAL_DEVICE_CONTEXT.device_context = self._default
+        _of_devices().CURRENT_DEVICE = self._device
         del _THREADS[self._kernel]
 
     def _go_on(self, task: Task) -> None:
@@ -128,6 +141,7 @@ def redirects() -> Iterator[Redirect]:
         return
     yield Redirect(torch._C, "_set_grad_enabled", _noting)
     yield Redirect(torch.overrides.TorchFunctionMode, "__enter__", _noting)
+    yield Redirect(_of_devices().DeviceContext, "__enter__", _noting)  # which does not ask the one above
     yield Redirect(torch.inference_mode, "__enter__", _entering)
     yield Redirect(torch.inference_mode, "__exit__", _leaving)
     for name in ("set_autocast_enabled", "set_autocast_dtype"):
@@ -146,6 +160,10 @@ def _torch() -> Any:
     return torch if hasattr(torch, "inference_mode") else None  # it may be just being imported
 
 
+def _of_devices() -> Any:
+    return importlib.import_module("torch.utils._device")  # which torch itself imports when it is first needed
+
+
 def _noting(original: Method) -> Method:
     @functools.wraps(original)
     def switch(*args: Any, **options: Any) -> Any:
@@ -157,10 +175,11 @@ def _noting(original: Method) -> Method:
 
 def _casting(original: Method) -> Method:
     @functools.wraps(original)
-    def switch(device: Any, *args: Any) -> Any:
+    def switch(*args: Any, **options: Any) -> Any:
+        device = args[0] if args else options.get("device_type")
         if isinstance(device, str) and (threads := _threads()) is not None:
             threads.meet(device)
-        return original(device, *args)
+        return original(*args, **options)
 
     return switch
 

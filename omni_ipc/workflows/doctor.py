@@ -92,7 +92,7 @@ def _packages() -> Finding:
             importlib.import_module(name)
         found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES)
     except ImportError as error:
-        return Finding("packages", Health.MISSING, str(error), "pip install --force-reinstall omni-ipc", core=True)
+        return Finding("packages", Health.MISSING, str(error), f"pip install {' '.join(_PACKAGES)}", core=True)
     return Finding("packages", Health.OK, found)
 
 

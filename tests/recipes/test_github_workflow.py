@@ -137,8 +137,11 @@ def test_every_job_is_bounded_and_leaves_what_it_found() -> None:
         assert last["uses"].startswith("actions/upload-artifact@v"), name
         assert (last["if"], last["with"]["path"]) == ("always()", "results")
         steps += job["steps"]
-    (cache,) = (step for step in steps if step.get("uses", "").startswith("actions/cache@v"))
-    assert cache["with"]["path"] == WORKFLOW["env"]["OMNI_IPC_TLC_CACHE"]
+    restored, saved = (step for step in steps if step.get("uses", "").startswith("actions/cache/"))
+    assert (restored["uses"], saved["uses"]) == ("actions/cache/restore@v4", "actions/cache/save@v4")
+    assert saved["if"] == "always()"
+    assert restored["with"] == {**saved["with"], "restore-keys": "tlc-"}
+    assert saved["with"]["path"] == WORKFLOW["env"]["OMNI_IPC_TLC_CACHE"]
 
 
 def test_a_step_that_fails_fails_the_job(tmp_path: Path, shell: dict[str, str]) -> None:

@@ -202,26 +202,48 @@ def test_scripts_are_what_shellcheck_would_have_them() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_slurm_starts_a_node_each_and_makes_one_page(checkout: Path) -> None:
-    """Each with a seed and a folder of its own; it ends as they did."""
+def srun(checkout: Path, script: str) -> Path:
+    """Make a folder with a srun in it, in whose script "$@" is what it was asked to start."""
     folder = checkout.parent / "srun"
     folder.mkdir()
-    (folder / "srun").write_text(
-        '#!/bin/sh\nshift\nfor SLURM_PROCID in 0 1; do export SLURM_PROCID; "$@" || code=$?; done\nexit $code\n'
-    )
+    (folder / "srun").write_text(f"#!/bin/sh\nshift\n{script}")
     (folder / "srun").chmod(0o755)
+    return folder
+
+
+def test_slurm_starts_a_node_each_and_makes_one_page(checkout: Path) -> None:
+    """Each with a seed and a folder of its own; it ends as the worst of them, where srun ends as the highest."""
+    folder = srun(checkout, 'for SLURM_PROCID in 0 1; do export SLURM_PROCID; "$@"; done\nexit 3\n')
     (checkout / "account.json").write_bytes(msgspec.json.encode(account()))
     (checkout / "stress" / "gpu_node.sh").write_text(
-        'echo "$@"\nmkdir -p "$8/soak"\ncp account.json "$8/soak/account.json"\nexit $((3 - 2 * SLURM_PROCID))\n'
+        'echo "$@"\nmkdir -p "$8/soak"\ncp account.json "$8/soak/account.json"\ncode=$((3 - 2 * SLURM_PROCID))\n'
+        'echo $code >"$8/code"\nexit $code\n'
     )
-    script = str(checkout / "stress" / "slurm.sbatch")
-    known = {"SLURM_SUBMIT_DIR": str(checkout), "SLURM_JOB_ID": "7"}
-    code, out, err = ended(started(checkout, "bash", script, before=folder, **known))
-    assert (code, err) == (1, "")  # of 3 and 1, which is worse
+    script = checkout / "stress" / "slurm.sbatch"
+    hours, minutes, seconds = map(int, script.read_text().partition("--time=")[2].split()[0].split(":"))
+    end = int(time.time()) + hours * 3600 + minutes * 60 + seconds - 60  # the script begins a minute late
+    known = {"SLURM_SUBMIT_DIR": str(checkout), "SLURM_JOB_ID": "7", "SLURM_JOB_END_TIME": str(end)}
+    code, out, err = ended(started(checkout, "bash", str(script), before=folder, **known))
+    assert (code, err) == (1, "")
     results = checkout / "results-7"
     for number in (0, 1):
         assert f"--python python3 --seed {number} --minutes 90 --out {results}/node-{number}\n" in out
     assert "<html" in (results / "soak.html").read_text()
+
+
+def test_a_node_that_slurm_stops_tells_how_far_it_came(checkout: Path) -> None:
+    """Though a signal of Slurm reaches only what srun itself has started: `proctrack/cgroup`."""
+    folder = srun(
+        checkout,
+        'export SLURM_PROCID=0\n"$@" &\nuntil [ -e "$OUT/node-0/check.begun" ]; do sleep 0.05; done\n'
+        "kill -TERM $!\nwait $!\n",
+    )
+    script = str(checkout / "stress" / "slurm.sbatch")
+    known = {"SLURM_SUBMIT_DIR": str(checkout), "SLURM_JOB_ID": "7", "STUB": "1"}
+    code, out, _ = ended(started(checkout, "bash", script, check="wait", before=folder, **known))
+    assert (code, (checkout / "results-7" / "node-0" / "code").read_text()) == (3, "3\n")
+    assert rows(out.splitlines()[1:4]) == [["setup", "0"], ["doctor", "0"], ["check", "3"]]
+    assert not list(checkout.parent.glob("omni-ipc-node.*"))
 
 
 def test_slurm_gets_no_more_to_soak_than_there_is_time_for(checkout: Path) -> None:

@@ -138,7 +138,60 @@ def test_who_explores_keeps_its_modes_and_the_main_task_has_them() -> None:
     assert gradients() == (True, False)
 
 
-@pytest.mark.parametrize(("name", "arguments"), [("manual_seed", (0,)), ("set_default_dtype", (torch.float32,))])
+def test_a_device_by_default_lasts_until_the_run_has_ended() -> None:
+    """The next run begins without it, and so does who explores."""
+
+    def scenario() -> None:
+        before = place(), torch.get_default_device().type
+        torch.set_default_device("meta")
+        assert (before, place()) == (("cpu", "cpu"), "meta")
+        threads = [threading.Thread(target=torch.is_grad_enabled) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    report = explore(scenario, strategy="random", runs=3)
+    assert report.verdict is Verdict.BOUNDED, report.reason
+    assert (place(), torch.get_default_device().type) == ("cpu", "cpu")
+
+
+def test_a_weight_that_was_cast_is_cast_anew_when_it_has_changed() -> None:
+    """What autocast keeps is kept to the end of a thread's own block, and not to that of another thread's."""
+
+    def scenario() -> None:
+        lock, weight = threading.Lock(), torch.ones(1, 1, requires_grad=True)
+
+        def computes() -> object:
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                return (torch.ones(1, 1) @ weight).item()
+
+        def holds() -> None:
+            with torch.autocast("cpu", dtype=torch.bfloat16), lock:
+                pass
+
+        def changes() -> None:
+            with lock:
+                pass
+            assert computes() == 1
+            with torch.no_grad():
+                weight.add_(1)
+            assert computes() == 2
+
+        both = [threading.Thread(target=one) for one in (holds, changes)]
+        for thread in both:
+            thread.start()
+        for thread in both:
+            thread.join()
+
+    report = explore(scenario, strategy="dpor", runs=1_000)
+    assert report.verdict is Verdict.HOLDS, report.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("manual_seed", (0,)), ("set_default_dtype", (torch.float32,)), ("set_default_device", ("cpu",))],
+)
 def test_what_is_set_for_the_whole_process_is_told(name: str, arguments: tuple[object, ...]) -> None:
     """Others may draw from it, or make tensors, at any moment."""
 

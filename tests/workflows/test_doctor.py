@@ -77,7 +77,7 @@ def test_without_its_core_it_does_not_work(monkeypatch: pytest.MonkeyPatch) -> N
         findings = [finding for finding in _quick(patch) if finding.health is Health.MISSING]
     assert (findings[0].found, findings[0].remedy) == (
         "No module named 'greenlets'",
-        "pip install --force-reinstall omni-ipc",
+        "pip install greenlets",
     )
 
 

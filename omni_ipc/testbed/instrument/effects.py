@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import functools
+import os
 import sys
 import threading
 import types
@@ -49,6 +50,9 @@ _OF_THREADS |= {"daemon": "daemon", "_daemonic": "daemon", "isDaemon": "daemon",
 
 _STACKS = (contextlib.ExitStack, contextlib.AsyncExitStack)
 """Classes that keep state, of modules that else keep none."""
+
+_ENVIRONMENT = type(os.environ)
+"""Tells by itself: see `standard.library`."""
 
 _RUNNING = (types.FrameType, types.CodeType)
 """What stands for a generator that runs, and for a function behind a cache that does."""
@@ -285,6 +289,8 @@ class Effects:
         if self.knows(function):
             return True
         module = getattr(function, "__module__", None) or ""
+        if kind is _ENVIRONMENT:
+            return True
         if module == "collections.abc":  # works by other methods of the object
             return self.knows(kind)
         if is_of(module, STATELESS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -53,6 +54,9 @@ class Reach:
                     self.holders.append((path, vars(value)))
                     self.owners.append(value)
                     yield from _items(path, vars(value))
+                elif value is logging:
+                    handlers: list[Callable[[], object]] = value._handlerList
+                    yield from ((f"{path}.handler", handler()) for handler in handlers)
             case FunctionType():
                 if self._owns(value.__module__ or ""):
                     self.functions.append(value)
@@ -101,7 +105,7 @@ class Reach:
                 yield from _items(path, value)
             elif base in (list, set, deque):
                 yield from ((f"{path}[{place}]", item) for place, item in enumerate(value))
-        if self._owns(kind.__module__):
+        if self._owns(kind.__module__) or (isinstance(value, logging.Handler) and self._hands_on(value)):
             attributes = getattr(value, "__dict__", None)
             if attributes is not None:
                 self.holders.append((path, attributes))
@@ -111,6 +115,10 @@ class Reach:
             if slots.names:
                 self.holders.append((path, slots))
                 yield from slots.items(path)
+
+    def _hands_on(self, handler: logging.Handler) -> bool:
+        """Tell whether a handler calls code under test, so that it matters who has its lock."""
+        return any(self._owns(type(part).__module__) for part in vars(handler).values())
 
 
 class Slots:

@@ -66,8 +66,15 @@ SITES = Sites()
 READ_BY_C = SITES.add(Site(Kind.ARGUMENT, "C", "", 0, "deepcopy"))
 CHANGED_BY_C = SITES.add(Site(Kind.ARGUMENT, "C", "", 0, ""))
 """Stand for all places at which a function of C looks into what other C code hands to it, or changes it."""
-READ_BY_LIBRARY = SITES.add(Site(Kind.ATTRIBUTE, "library", "", 0, "*"))
-CHANGED_BY_LIBRARY = SITES.add(Site(Kind.ATTRIBUTE, "library", "", 0, "*", writes=True))
-"""Stand for all places at which the standard library looks at what it keeps for the whole process, or changes it."""
+BY_LIBRARY = {
+    (name, writes): SITES.add(Site(Kind.ATTRIBUTE, "library", "", 0, name, writes))
+    for name in (
+        *("stdin", "stdout", "stderr", "filters", "showwarning", "_warnings_showwarning", "_data"),
+        *("level", "disabled", "_disable", "handlers", "propagate", "formatter"),
+    )
+    for writes in (False, True)
+}
+"""Stand for all places at which the standard library looks at what it keeps for the whole process, or changes it: by
+attribute, and whether it is changed."""
 RUN_BY_LOOP = SITES.add(Site(Kind.INSIDE, "asyncio", "", 0, "coroutine"))
 """Stands for all steps in which event loops let coroutines run."""

@@ -6,7 +6,7 @@ import builtins
 import functools
 import inspect
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -17,14 +17,7 @@ from omni_ipc.testbed.instrument.generators import run_name
 from omni_ipc.testbed.instrument.kinds import BEHIND
 from omni_ipc.testbed.instrument.noting import Noting, Stretch, Uses
 from omni_ipc.testbed.instrument.points import Points
-from omni_ipc.testbed.instrument.sites import (
-    CHANGED_BY_C,
-    CHANGED_BY_LIBRARY,
-    READ_BY_C,
-    READ_BY_LIBRARY,
-    SITES,
-    Kind,
-)
+from omni_ipc.testbed.instrument.sites import BY_LIBRARY, CHANGED_BY_C, READ_BY_C, SITES, Kind
 from omni_ipc.testbed.instrument.tables import LOOKING, SHALLOW, THROUGH
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.where import locate_here
@@ -130,9 +123,13 @@ class Using(Noting):
         """Announce that code without points changes something."""
         self._use(CHANGED_BY_C, value, ())
 
-    def _use_kept(self, value: Any, changes: bool) -> None:
-        """Announce that the standard library uses what it keeps in an object, or a module, of its own."""
-        self._use(CHANGED_BY_LIBRARY if changes else READ_BY_LIBRARY, value, ())
+    def _use_kept(self, parts: Callable[[], Iterable[tuple[Any, str]]], changes: bool) -> None:
+        """Announce that the standard library uses attributes of what it keeps, in objects or modules of its own."""
+        if self._company is not None:
+            self._together(
+                self._company,
+                lambda: [(BY_LIBRARY.get((name, changes), CHANGED_BY_C), keeper) for keeper, name in parts()],
+            )
 
     def _through(self, site: int, value: Any) -> Uses:
         """Give what is used through a view, an iterator, or an object whose class is code without points."""

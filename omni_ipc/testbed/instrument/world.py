@@ -16,14 +16,7 @@ from omni_ipc.testbed.instrument.points import Points
 from omni_ipc.testbed.instrument.races import Judge
 from omni_ipc.testbed.instrument.reach import Reach
 from omni_ipc.testbed.instrument.rewriting import Reflection
-from omni_ipc.testbed.instrument.sites import (
-    CHANGED_BY_C,
-    CHANGED_BY_LIBRARY,
-    READ_BY_C,
-    READ_BY_LIBRARY,
-    RUN_BY_LOOP,
-    SITES,
-)
+from omni_ipc.testbed.instrument.sites import BY_LIBRARY, CHANGED_BY_C, READ_BY_C, RUN_BY_LOOP, SITES
 from omni_ipc.testbed.instrument.standins import StandIns
 from omni_ipc.testbed.instrument.state import State
 from omni_ipc.testbed.kernel import Kernel
@@ -46,7 +39,7 @@ class World:
         self._modules = {subject.name for subject in subjects}
         self._exchange = Exchange()
         self._effects = Effects(self.knows, self.knows_module, self._exchange.rewritten)
-        self._sites = SITES.names([READ_BY_C, CHANGED_BY_C, READ_BY_LIBRARY, CHANGED_BY_LIBRARY, RUN_BY_LOOP])
+        self._sites = SITES.names([READ_BY_C, CHANGED_BY_C, *BY_LIBRARY.values(), RUN_BY_LOOP])
         self._kept = Kept()
         reach = Reach(self._modules.__contains__)
         reach.walk([*((subject.name, subject.module) for subject in subjects), ("scenario", scenario)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import Context
 from typing import Any
 from weakref import ref
@@ -44,7 +44,8 @@ class RunState:
         resumed: called with each task that goes on after another one; for what hides in the OS thread.
         starting: called with function and arguments of each thread that is started; for what threads share unseen.
         using: called with what code without points is about to change.
-        library: called with what the standard library keeps for the process, and whether it is about to change that.
+        library: called with what tells of objects in which the standard library keeps something for the process, with
+            the attributes that it is about to use, and whether it is about to change them.
         running: called with the coroutine that an event loop is about to let go on, and when it has done so.
         closers: called once all tasks have ended.
         births: by index of a task, the step in which it began; -1 is before the first one.
@@ -112,7 +113,7 @@ class RunState:
         self.retired: Callable[[], bool] | None = None
         self.starting: Callable[..., object] | None = None
         self.using: Callable[[object], object] | None = None
-        self.library: Callable[[object, bool], object] | None = None
+        self.library: Callable[[Callable[[], Iterable[tuple[object, str]]], bool], object] | None = None
         self.running: Callable[[object], object] | None = None
         self.closers: list[Callable[[], object]] = []
 

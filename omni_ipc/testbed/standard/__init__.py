@@ -10,6 +10,7 @@ attributes.py               what is read past the locks that guard it
 contexts.py                 contexts of `contextvars` that several tasks enter
 executor.py  waiting.py     concurrent.futures
 clock.py                    time
-library.py                  what it keeps for the whole process: warnings, loggers, standard output
+library.py  loggers.py      what it keeps for the whole process: standard streams, warnings, the environment, loggers
+announcing.py               how that is told, and put back
 kept.py                     what modules make when they are imported, fresh for each run
 """

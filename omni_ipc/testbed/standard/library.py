@@ -1,8 +1,6 @@
-"""What the standard library keeps for the whole process, and code uses by calls that do not name it.
+"""What code uses by calls that do not name it: standard streams, filters of warnings, loggers, the environment.
 
-``print()`` looks up ``sys.stdout``, ``warnings.warn()`` the filters, and a logger its level and those above it. Each
-such call is an access to the module, or the object, that keeps them: `instrument` makes a point of it once some run has
-shown that tasks share it, and one of them changes it. What a run has changed is put back when it has ended.
+``print()`` looks up ``sys.stdout``, ``warnings.warn()`` the filters, and a logger its level and those above it.
 """
 
 from __future__ import annotations
@@ -10,123 +8,74 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
-import logging
+import io
 import os
+import pprint
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from omni_ipc.testbed.kernel import Kernel
+from omni_ipc.testbed.standard.announcing import CONTENT, Part, announce, announcing, of
+from omni_ipc.testbed.standard.loggers import LOGGERS
 from omni_ipc.testbed.standard.redirecting import Method, Redirect
 from omni_ipc.testbed.standard.world import running
 
-_LOGGERS = logging.root.manager  # keeps what all of them have in common
-_OF_MODULES = {"sys": ("stdin", "stdout", "stderr"), "warnings": ("filters", "showwarning", "_showwarnmsg_impl")}
-_SAVED: WeakKeyDictionary[Kernel, set[int]] = WeakKeyDictionary()
-"""By run, what it has changed."""
+_FILTERS = (warnings, "filters")
+_ENVIRONMENT = (os.environ, "_data")
 
 
-def _announce(*keepers: object, changes: bool, within: bool = False) -> None:
-    """Announce an access to what keeps something.
-
-    Args:
-        within: it is a part of what was announced, and under a lock of the library's own, where nobody else comes in.
-    """
-    kernel = running()
-    if kernel is None or kernel.over:
-        return
-    for keeper in keepers:
-        if changes:
-            _save(kernel, keeper)
-        if kernel.library is not None and not within:
-            kernel.library(keeper, changes)
+def _written(name: str, *_: object) -> Iterator[Part]:
+    """Tell of a standard stream; what it is led away to can be read."""
+    yield sys, name
+    if isinstance(stream := getattr(sys, name), io.StringIO):
+        yield stream, CONTENT
 
 
-def _save(kernel: Kernel, keeper: object) -> None:
-    """Let it be as it is now when the run has ended, unless that was seen to before."""
-    saved = _SAVED.setdefault(kernel, set())
-    if id(keeper) in saved:
-        return
-    saved.add(id(keeper))
-    names = _OF_MODULES[keeper.__name__] if isinstance(keeper, ModuleType) else tuple(vars(keeper))
-    values = {name: getattr(keeper, name) for name in names}
-    items = [(value, list(value)) for value in values.values() if isinstance(value, list)]
-
-    def put_back() -> None:
-        vars(keeper).update(values)
-        for value, content in items:
-            value[:] = content
-        warnings._filters_mutated()  # type: ignore[attr-defined]
-        _LOGGERS._clear_cache()  # type: ignore[attr-defined]
-
-    kernel.closers.append(put_back)
+_output = functools.partial(_written, "stdout")
+_errors = functools.partial(_written, "stderr")
 
 
-def _announcing(owner: Any, names: str, announce: Method) -> Iterator[Redirect]:
-    """Functions, or methods, whose arguments something is called with before they are."""
-
-    def by(original: Method) -> Method:
-        @functools.wraps(original)
-        def announced(*args: Any, **options: Any) -> Any:
-            announce(*args)
-            return original(*args, **options)
-
-        return announced
-
-    for name in names.split():
-        yield Redirect(owner, name, by)
+def _warned(*_: object) -> Iterator[Part]:
+    """Tell of what a warning is judged by, and where it goes: into a list, if they are recorded."""
+    yield _FILTERS
+    yield warnings, "showwarning"
+    recorded = getattr(warnings._showwarnmsg_impl, "__self__", None)  # type: ignore[attr-defined]
+    yield from _errors() if recorded is None else [(recorded, CONTENT)]
 
 
-def _uses(owner: Any, names: str, keeper: object, *, changes: bool = False) -> Iterator[Redirect]:
-    """Functions, or methods, that use what one module, or object, keeps."""
-    return _announcing(owner, names, lambda *_: _announce(keeper, changes=changes))
-
-
-def _logs(owner: type, names: str, *, changes: bool = False) -> Iterator[Redirect]:
-    """Methods that use a logger, or a handler, and what all loggers have in common."""
-
-    def announce(logger: Any, *_: Any) -> None:
-        within = changes and sys._getframe(2).f_globals.get("__name__") == logging.__name__
-        _announce(logger, _LOGGERS, changes=changes, within=within)
-
-    return _announcing(owner, names, announce)
-
-
-def _printing(original: Method) -> Method:
-    @functools.wraps(original)
-    def announced(*args: Any, **options: Any) -> None:
-        if options.get("file") is None:
-            _announce(sys, changes=False)
-        original(*args, **options)
-
-    return announced
+def _led_away(block: Any) -> Iterator[Part]:
+    yield sys, block._stream
 
 
 def _warning(original: Method) -> Method:
     @functools.wraps(original)
     def announced(message: Any, category: Any = None, stacklevel: int = 1, *args: Any, **options: Any) -> None:
-        _announce(warnings, changes=False)
-        least = 2 if options.get("skip_file_prefixes") else 1
-        original(message, category, max(stacklevel, least) + 1, *args, **options)  # one more, as it is called from here
+        if (kernel := running()) is not None:
+            announce(kernel, _warned)
+        prefixes = options.get("skip_file_prefixes") or ()
+        level = max(stacklevel, 2 if prefixes else 1)
+        caller = sys._getframe(1).f_code.co_filename
+        if not caller[:-1].startswith(prefixes):  # as C compares it; one that is skipped is no level
+            level += 1  # as it is called from here
+        original(message, category, level, *args, **options)
 
     return announced
 
 
 LIBRARY: tuple[Redirect, ...] = (
-    Redirect(builtins, "print", _printing),
-    *_uses(contextlib._RedirectStream, "__enter__ __exit__", sys, changes=True),
+    *announcing(builtins, "print", _output, unless="file"),
+    *announcing(pprint, "pprint pp", _output, unless="stream"),
+    *announcing(
+        traceback, "print_tb print_exception print_exc print_last print_stack print_list", _errors, unless="file"
+    ),
+    *announcing(contextlib._RedirectStream, "__enter__ __exit__", _led_away, changes=True),
     Redirect(warnings, "warn", _warning),
-    *_uses(warnings, "warn_explicit", warnings),
-    *_uses(os, "getenv getenvb", os.environ),
-    *_uses(os.path, "expandvars expanduser", os.environ),
-    *_uses(warnings, "simplefilter filterwarnings resetwarnings", warnings, changes=True),
-    *_uses(warnings.catch_warnings, "__enter__ __exit__", warnings, changes=True),
-    *_uses(logging, "disable basicConfig captureWarnings", _LOGGERS, changes=True),
-    *_logs(logging.Logger, "isEnabledFor getEffectiveLevel hasHandlers callHandlers"),
-    *_logs(logging.Logger, "setLevel addHandler removeHandler", changes=True),
-    *_logs(logging.Filterer, "addFilter removeFilter", changes=True),
-    *_logs(logging.Handler, "setLevel setFormatter", changes=True),
+    *announcing(warnings, "warn_explicit", _warned),
+    *announcing(warnings, "simplefilter filterwarnings resetwarnings", of(_FILTERS), changes=True),
+    *announcing(warnings.catch_warnings, "__enter__ __exit__", of(_FILTERS, (warnings, "showwarning")), changes=True),
+    *announcing(os._Environ, "__getitem__ __iter__ __len__", of(_ENVIRONMENT)),
+    *announcing(os._Environ, "__setitem__ __delitem__", of(_ENVIRONMENT), changes=True),
+    *LOGGERS,
 )

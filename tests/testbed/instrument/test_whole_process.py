@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -15,7 +17,7 @@ from tests.testbed.instrument.drawn import written
 from tests.testbed.instrument.hidden import together
 
 _IMPORTS = """
-import contextlib, io, locale, logging, os, sys, threading, time, warnings
+import contextlib, io, locale, logging, logging.config, os, pprint, sys, threading, time, traceback, warnings
 lock = threading.Lock()
 def printed(what):
     with contextlib.redirect_stdout(io.StringIO()) as into: print(what, end="")
@@ -204,6 +206,143 @@ def main():
 """,
         {"1"},
     ),
+    "standard output, led away around both": (
+        """
+def main():
+    with contextlib.redirect_stdout(io.StringIO()) as into:
+        run(lambda: print("a", end=""), lambda: pprint.pprint(1))
+    return into.getvalue().strip()
+""",
+        {"'a1'", "'1\\na'"},
+    ),
+    "standard output, looked up by the library": (
+        """
+def main():
+    out = []
+    def a(): out.append(printed("a"))
+    def b(): pprint.pprint(1)
+    run(a, b)
+    return out[0].split()
+""",
+        {"['a']", "['a1']", "['1', 'a']"},
+    ),
+    "standard error, led away by one": (
+        """
+def main():
+    out = []
+    def a():
+        with contextlib.redirect_stderr(io.StringIO()) as into: pass
+        out.append(bool(into.getvalue()))
+    def b():
+        try: raise ValueError
+        except ValueError: traceback.print_exc()
+    run(a, b)
+    return out
+""",
+        {"[True]", "[False]"},
+    ),
+    "warnings that are recorded around both": (
+        """
+def main():
+    with warnings.catch_warnings(record=True) as into:
+        warnings.simplefilter("always")
+        run(lambda: warnings.warn("a"), lambda: warnings.warn("b"))
+    return [str(each.message) for each in into]
+""",
+        {"['a', 'b']", "['b', 'a']"},
+    ),
+    "warnings that are captured": (
+        """
+def main():
+    warnings.simplefilter("always"); warnings.showwarning = lambda *_: None
+    seen = []
+    class Seeing(logging.Handler):
+        def emit(self, record): seen.append(1)
+    logging.getLogger("py.warnings").addHandler(Seeing())
+    run(lambda: logging.captureWarnings(True), lambda: warnings.warn("old"))
+    return seen
+""",
+        {"[]", "[1]"},
+    ),
+    "a handler that was made before": (
+        """
+class Sink:
+    n = 0
+    def write(self, text): self.n = self.n + 1
+    def flush(self): pass
+sink = Sink(); log = logging.Logger("own"); log.addHandler(logging.StreamHandler(sink))
+def main():
+    sink.n = 0
+    run(lambda: log.error("a"), lambda: log.error("a"))
+    return sink.n
+""",
+        {"2"},
+    ),
+    "whether a logger is on, while all are switched off": (
+        """
+def main():
+    log = logging.getLogger("omni_ipc.none"); log.setLevel(10); out = []
+    def a(): log.isEnabledFor(40)
+    def b(): logging.disable(50); out.append(log.isEnabledFor(40))
+    run(a, b)
+    return out
+""",
+        {"[False]"},
+    ),
+    "a logger between, that hands on no more": (
+        """
+def main():
+    seen = []
+    class Seeing(logging.Handler):
+        def emit(self, record): seen.append(1)
+    logging.getLogger("omni_ipc.none").addHandler(Seeing())
+    middle, below = logging.getLogger("omni_ipc.none.a"), logging.getLogger("omni_ipc.none.a.b")
+    def a(): below.error("x")
+    def b(): middle.propagate = False
+    run(a, b)
+    return len(seen)
+""",
+        {"0", "1"},
+    ),
+    "the level of a handler": (
+        """
+def main():
+    seen = []
+    class Seeing(logging.Handler):
+        def emit(self, record): seen.append(1)
+    log, handler = logging.Logger("own"), Seeing(); log.addHandler(handler)
+    def b(): handler.level = 50
+    run(lambda: log.error("x"), b)
+    return len(seen)
+""",
+        {"0", "1"},
+    ),
+    "the environment, read by both": (
+        "def main():\n    run(lambda: os.environ.get('HOME'), lambda: os.getenv('HOME'))\n    return 0\n",
+        {"0"},
+    ),
+    "the environment, changed by one": (
+        """
+def main():
+    out = []
+    def a(): os.environ["OMNI_IPC_NONE"] = "1"
+    def b(): out.append(os.getenv("OMNI_IPC_NONE")); out.append("OMNI_IPC_NONE" in os.environ)
+    run(a, b)
+    return out
+""",
+        {"[None, False]", "[None, True]", "['1', True]"},
+    ),
+    "a default of the environment, by both": (
+        """
+def main():
+    out = [0, 0]
+    def a(): out[0] = os.environ.setdefault("OMNI_IPC_NONE", "a")
+    def b(): out[1] = os.environ.setdefault("OMNI_IPC_NONE", "b")
+    run(a, b)
+    return out
+""",
+        {"['a', 'a']", "['b', 'b']", "['a', 'b']"},
+    ),
     "a stack of one's own": (
         """
 def main():
@@ -235,6 +374,10 @@ _TOLD = {
         "used os.chdir() at tells.py:",
     ),
     "the mask of new files": ("run(lambda: os.umask(0o22), int)", "used os.umask() at tells.py:"),
+    "how all loggers are set up": (
+        "run(lambda: logging.config.dictConfig({'version': 1}), int)",
+        "used logging.config.dictConfig() at tells.py:",
+    ),
     "the locale": (
         "run(lambda: locale.setlocale(locale.LC_NUMERIC, 'C'), int)",
         "used locale.setlocale() at tells.py:",
@@ -285,6 +428,72 @@ def main():
     assert (sys.stdout, list(warnings.filters), log.level, list(log.handlers)) == before
 
 
+_BY_NAME = {
+    "how a logger hands on": (
+        "logging.getLogger('omni_ipc.none').propagate",
+        "logging.getLogger('omni_ipc.none').propagate = False",
+    ),
+    "a new logger": (
+        "not logging.getLogger('omni_ipc.none.new').disabled",
+        "logging.getLogger('omni_ipc.none.new').disabled = True",
+    ),
+    "an entry of the environment": ("'OMNI_IPC_NONE' not in os.environ", "os.environ['OMNI_IPC_NONE'] = '1'"),
+    "standard output": ("type(sys.stdout) is not io.StringIO", "sys.stdout = io.StringIO()"),
+}
+
+
+@pytest.mark.parametrize(("before", "change"), _BY_NAME.values(), ids=_BY_NAME)
+def test_what_is_changed_by_name_is_put_back(before: str, change: str, tmp_path: Path) -> None:
+    """Each run begins with it as it was, and the process has it again."""
+    report = _explored(
+        f"""
+def main():
+    assert {before}
+    {change}
+    run(lambda: print("a"), lambda: print("b"))
+    with lock: pass
+""",
+        tmp_path,
+    )
+    assert report.verdict is Verdict.HOLDS, report.reason
+    assert eval(before, {"logging": logging, "os": os, "sys": sys, "io": io})
+
+
+def test_what_is_changed_while_a_run_is_ended_is_put_back(tmp_path: Path) -> None:
+    """By what a task does last, when nothing is a step any more."""
+    log = logging.getLogger("omni_ipc.none")
+    report = _explored(
+        """
+def main():
+    blocked = threading.Lock(); blocked.acquire()
+    def a():
+        try: blocked.acquire()
+        finally: logging.getLogger("omni_ipc.none").setLevel(50)
+    threading.Thread(target=a).start()
+    assert logging.getLogger("omni_ipc.none").level
+""",
+        tmp_path,
+    )
+    assert report.verdict is Verdict.VIOLATED
+    assert (report.failure and report.failure.kind, log.level) == ("exception", 0)
+
+
+def test_calls_that_only_read_are_independent(tmp_path: Path) -> None:
+    """One who changes a level, and comes between any two of the others' messages, is all that there is to order."""
+    report = _explored(
+        """
+def main():
+    log = logging.Logger("own"); log.addHandler(logging.NullHandler())
+    def a():
+        for _ in range(2): log.error("x")
+    run(a, a, lambda: log.setLevel(10))
+    return 0
+""",
+        tmp_path,
+    )
+    assert (report.verdict, report.traces) == (Verdict.HOLDS, 9), report.reason
+
+
 @pytest.mark.parametrize("level", ["", ", stacklevel=1", ", None, 1", ", stacklevel=0"])
 def test_a_warning_is_of_the_line_that_gave_it(level: str, tmp_path: Path) -> None:
     """That another one stands in for ``warnings.warn`` is not seen."""
@@ -324,3 +533,32 @@ def main():
         tmp_path,
     )
     assert report.outcomes == ("[3]",), report.reason
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.12 brought skip_file_prefixes")
+@pytest.mark.parametrize(("level", "line"), [("", 3), (", stacklevel=3", 4)])
+def test_files_that_a_warning_skips_are_skipped_as_ever(
+    level: str, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the library that gives it to who called that, or to whom that was called by."""
+    (tmp_path / "vendor_old.py").write_text(
+        "import warnings\ndef inner(): old()\n"
+        f"def old(): warnings.warn('x'{level}, skip_file_prefixes=(__file__.removesuffix('.py'),))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "vendor_old", raising=False)
+    report = _explored(
+        """
+import vendor_old
+def main():
+    out = []
+    def use(): vendor_old.inner()
+    def a(): use()
+    with warnings.catch_warnings(record=True) as into:
+        warnings.simplefilter("always")
+        run(a)
+    return into[0].lineno - main.__code__.co_firstlineno + 1
+""",
+        tmp_path,
+    )
+    assert report.outcomes == (str(line),), report.reason
