@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import sys
 from asyncio import events
 from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
-from typing import TextIO
 
 from omni_ipc.errors import UsageError
 from omni_ipc.records import MemoryOrder
@@ -23,6 +21,7 @@ from omni_ipc.testbed.orders import schedule_number
 from omni_ipc.testbed.recorder import Recorder
 from omni_ipc.testbed.runtime import ControlledRuntime
 from omni_ipc.testbed.sharing import Sharing
+from omni_ipc.testbed.standard.announcing import keep_names
 from omni_ipc.testbed.strategies.base import Run
 from omni_ipc.testbed.strategies.default import DefaultOrder
 from omni_ipc.testbed.tasks import Pool
@@ -114,7 +113,7 @@ class Runner:
         self._guard.raise_if_interrupted()
         make = self._make if memory is None else _cheapest(memory, self._faults)
         kernel = make(chooser, pool=self._pool, identities=self.identities, limit=self._max_steps, prefix=prefix)
-        kernel.closers.append(functools.partial(_lead_back, sys.stdin, sys.stdout, sys.stderr))
+        keep_names(kernel)
         sharing = self.sharing if self._takes_runtime and not self._declared else None  # or instrumentation sees it
         return kernel, ControlledRuntime(kernel, self._transparent, sharing)
 
@@ -222,11 +221,6 @@ class Runner:
     def record(self, prefix: Sequence[int]) -> Run:
         """Run one schedule again, in the default order after ``prefix``, and put its steps into words."""
         return self.run(DefaultOrder(), prefix, record=True)
-
-
-def _lead_back(*streams: TextIO) -> None:
-    """Undo what a scenario has done to standard streams by their names."""
-    sys.stdin, sys.stdout, sys.stderr = streams
 
 
 def _cheapest(memory: MemoryOrder, faults: Sequence[Fault]) -> Callable[..., Kernel]:

@@ -54,9 +54,6 @@ class Reach:
                     self.holders.append((path, vars(value)))
                     self.owners.append(value)
                     yield from _items(path, vars(value))
-                elif value is logging:
-                    handlers: list[Callable[[], object]] = value._handlerList
-                    yield from ((f"{path}.handler", handler()) for handler in handlers)
             case FunctionType():
                 if self._owns(value.__module__ or ""):
                     self.functions.append(value)

@@ -74,7 +74,9 @@ BY_LIBRARY = {
     )
     for writes in (False, True)
 }
+BY_LIBRARY["content", False] = SITES.add(Site(Kind.ARGUMENT, "library", "", 0, "deepcopy"))
+BY_LIBRARY["content", True] = BY_LIBRARY["more content", False] = SITES.add(Site(Kind.ARGUMENT, "library", "", 0, ""))
 """Stand for all places at which the standard library looks at what it keeps for the whole process, or changes it: by
-attribute, and whether it is changed."""
+attribute, and whether it is changed; see `standard.announcing`."""
 RUN_BY_LOOP = SITES.add(Site(Kind.INSIDE, "asyncio", "", 0, "coroutine"))
 """Stands for all steps in which event loops let coroutines run."""

@@ -126,10 +126,7 @@ class Using(Noting):
     def _use_kept(self, parts: Callable[[], Iterable[tuple[Any, str]]], changes: bool) -> None:
         """Announce that the standard library uses attributes of what it keeps, in objects or modules of its own."""
         if self._company is not None:
-            self._together(
-                self._company,
-                lambda: [(BY_LIBRARY.get((name, changes), CHANGED_BY_C), keeper) for keeper, name in parts()],
-            )
+            self._together(self._company, lambda: [(BY_LIBRARY[name, changes], keeper) for keeper, name in parts()])
 
     def _through(self, site: int, value: Any) -> Uses:
         """Give what is used through a view, an iterator, or an object whose class is code without points."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
@@ -42,7 +43,14 @@ class World:
         self._sites = SITES.names([READ_BY_C, CHANGED_BY_C, *BY_LIBRARY.values(), RUN_BY_LOOP])
         self._kept = Kept()
         reach = Reach(self._modules.__contains__)
-        reach.walk([*((subject.name, subject.module) for subject in subjects), ("scenario", scenario)])
+        handlers: list[Callable[[], object]] = logging._handlerList  # type: ignore[attr-defined]
+        reach.walk(
+            [
+                *((subject.name, subject.module) for subject in subjects),
+                ("scenario", scenario),
+                *(("logging.handler", handler()) for handler in handlers),
+            ]
+        )
         try:
             self._rewrite(subjects, reach.functions)
             self._keep(reach, identities)

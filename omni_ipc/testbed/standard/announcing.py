@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from types import ModuleType
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
+from types import FrameType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,27 +27,32 @@ Part = tuple[Any, str]
 Telling = Callable[[], Iterable[Part]]
 """Tells what an access is about: anew when its turn has come."""
 
-CONTENT = ""
-"""Stands for an attribute: the object itself is changed."""
+CONTENT, FILLED = "content", "more content"
+"""Stand for an attribute: it is the content of a list; or something is added, whatever else is only read."""
 
-_OF_MODULES = {
-    "sys": (),  # streams are led back in any case
-    "warnings": ("filters", "showwarning", "_showwarnmsg_impl"),
-    "logging": ("_warnings_showwarning",),
-}
-_STRUCTURE = {"parent", "manager", "lock", "_cache"}
-"""Attributes of loggers and handlers that are as others need them, or follow from the rest."""
+_NAMES: Sequence[tuple[ModuleType, Sequence[str]]] = (
+    (sys, ("stdin", "stdout", "stderr")),
+    (warnings, ("showwarning", "formatwarning", "_showwarnmsg_impl")),
+    (logging, ("lastResort", "raiseExceptions", "_logRecordFactory", "_loggerClass", "_warnings_showwarning")),
+)
+"""Variables of modules that any code may set by their names."""
+
+_NAMED = [(vars(module), names, itemgetter(*names)) for module, names in _NAMES]
+_STRUCTURE = {"parent", "manager", "lock", "_cache", "_closed"}
+"""Attributes of loggers and handlers that are as others need them, follow from the rest, or cannot be undone."""
 
 _ENVIRONMENT: Any = os.environ
-_SAVED: WeakKeyDictionary[Kernel, set[int]] = WeakKeyDictionary()
-"""By run, what it has changed."""
+_IMPORTING = "<frozen importlib._bootstrap>"
+_SAVED: WeakKeyDictionary[Kernel, dict[int, object]] = WeakKeyDictionary()
+"""By run, what it has changed, and what it has made."""
 
 
 def announce(kernel: Kernel, parts: Telling, *, changes: bool = False) -> None:
     """Announce an access; not under the lock of `logging`, where nobody else comes in: that is a part of one."""
     if changes:
-        for keeper, _ in parts():
-            save(kernel, keeper)
+        for keeper, name in parts():
+            if name not in (CONTENT, FILLED):
+                save(kernel, keeper)
     if kernel.library is not None and not kernel.over and not logging._lock._is_owned():  # type: ignore[attr-defined]
         kernel.library(parts, changes)
 
@@ -79,41 +86,81 @@ def of(*parts: Part) -> Callable[..., Iterable[Part]]:
     return lambda *_: parts
 
 
+def keep_names(kernel: Kernel) -> None:
+    """Let variables of modules be as they are now when the run has ended."""
+    before = [values(variables) for variables, _, values in _NAMED]
+
+    def put_back() -> None:
+        for (variables, names, values), value in zip(_NAMED, before, strict=True):
+            if values(variables) != value:
+                variables.update(zip(names, value, strict=True))
+
+    kernel.closers.append(put_back)
+
+
 def save(kernel: Kernel, keeper: Any) -> None:
-    """Let something be as it is now when the run has ended, unless that was seen to before."""
-    saved = _SAVED.setdefault(kernel, set())
-    if id(keeper) not in saved:
-        saved.add(id(keeper))
+    """Let something be as it is now when the run has ended, unless the run made it, or a module is being set up."""
+    saved = _SAVED.setdefault(kernel, {})
+    if id(keeper) not in saved and not _is_importing():
+        saved[id(keeper)] = keeper
         kernel.closers.append(_put_back(keeper))
+
+
+def spare(kernel: Kernel, made: Any) -> None:
+    """Take note that something was made by the run, and is its own."""
+    _SAVED.setdefault(kernel, {})[id(made)] = made
+
+
+def save_new(kernel: Kernel, made: Any) -> None:
+    """Let something that the run has made be as it is now for the next one, which finds it there."""
+    _SAVED.setdefault(kernel, {}).pop(id(made), None)
+    save(kernel, made)
+
+
+def _is_importing() -> bool:
+    """Tell whether a module is being set up: it is so once, in whichever run comes first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != _IMPORTING:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _put_back(keeper: Any) -> Callable[[], None]:
     if keeper is _ENVIRONMENT:
         return functools.partial(_put_environment_back, dict(keeper._data))  # to ask the whole would announce it
-    known = _OF_MODULES[keeper.__name__] if isinstance(keeper, ModuleType) else None
-    values = _named(keeper, known)
+    if keeper is warnings:
+        return functools.partial(_put_filters_back, warnings.filters, list(warnings.filters))
+    if isinstance(keeper, ModuleType):
+        return lambda: None  # its names are kept in any case
+    values = {name: value for name, value in vars(keeper).items() if name not in _STRUCTURE}
     items = [(value, list(value)) for value in values.values() if isinstance(value, list)]
 
     def put_back() -> None:
-        for name in _named(keeper, known).keys() - values.keys():
-            delattr(keeper, name)
+        for name in vars(keeper).keys() - values.keys() - _STRUCTURE:
+            del vars(keeper)[name]
+        if getattr(values.get("stream"), "closed", False):
+            values["stream"] = None  # a handler of files opens another one
         vars(keeper).update(values)
         for value, content in items:
             value[:] = content
-        if keeper is warnings:
-            warnings._filters_mutated()
         logging.root.manager._clear_cache()  # type: ignore[attr-defined]
 
     return put_back
 
 
-def _named(keeper: Any, names: Iterable[str] | None) -> dict[str, Any]:
-    return {name: vars(keeper)[name] for name in (vars(keeper).keys() - _STRUCTURE if names is None else names)}
+def _put_filters_back(filters: Any, content: list[Any]) -> None:
+    warnings.filters = filters
+    filters[:] = content
+    warnings._filters_mutated()  # type: ignore[attr-defined]
 
 
 def _put_environment_back(before: dict[Any, Any]) -> None:
-    for name in _ENVIRONMENT._data.keys() - before.keys():
-        del _ENVIRONMENT[_ENVIRONMENT.decodekey(name)]
+    """Do so past its methods: they would tell a run around this one of it."""
+    data = _ENVIRONMENT._data
+    for name in data.keys() - before.keys():
+        del data[name]
+        os.unsetenv(name)
     for name, value in before.items():
-        if _ENVIRONMENT._data.get(name) != value:
-            _ENVIRONMENT[_ENVIRONMENT.decodekey(name)] = _ENVIRONMENT.decodevalue(value)
+        if data.get(name) != value:
+            data[name] = value
+            os.putenv(name, value)

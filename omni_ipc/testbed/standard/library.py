@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from omni_ipc.testbed.standard.announcing import CONTENT, Part, announce, announcing, of
+from omni_ipc.testbed.standard.announcing import FILLED, Part, announce, announcing, of
 from omni_ipc.testbed.standard.loggers import LOGGERS
 from omni_ipc.testbed.standard.redirecting import Method, Redirect
 from omni_ipc.testbed.standard.world import running
@@ -30,7 +30,7 @@ def _written(name: str, *_: object) -> Iterator[Part]:
     """Tell of a standard stream; what it is led away to can be read."""
     yield sys, name
     if isinstance(stream := getattr(sys, name), io.StringIO):
-        yield stream, CONTENT
+        yield stream, FILLED
 
 
 _output = functools.partial(_written, "stdout")
@@ -42,7 +42,7 @@ def _warned(*_: object) -> Iterator[Part]:
     yield _FILTERS
     yield warnings, "showwarning"
     recorded = getattr(warnings._showwarnmsg_impl, "__self__", None)  # type: ignore[attr-defined]
-    yield from _errors() if recorded is None else [(recorded, CONTENT)]
+    yield from _errors() if recorded is None else [(recorded, FILLED)]
 
 
 def _led_away(block: Any) -> Iterator[Part]:

@@ -317,6 +317,59 @@ def main():
 """,
         {"0", "1"},
     ),
+    "handlers that are taken away in the middle": (
+        """
+class Seeing(logging.Handler):
+    def emit(self, record): seen.append(self.level)
+def main():
+    global seen
+    seen, log, one, two = [], logging.Logger("own"), Seeing(1), Seeing(2)
+    log.addHandler(one); log.addHandler(two)
+    run(lambda: log.error("x"), lambda: log.removeHandler(one))
+    return seen
+""",
+        {"[1, 2]", "[2]", "[1]"},
+    ),
+    "handlers that are taken away by hand": (
+        """
+def main():
+    seen = []
+    class Seeing(logging.Handler):
+        def emit(self, record): seen.append(1)
+    log = logging.Logger("own"); log.addHandler(Seeing())
+    run(lambda: log.handlers.clear(), lambda: log.error("x"))
+    return seen
+""",
+        {"[]", "[1]"},
+    ),
+    "a handler that was made before, of a module that names its classes only": (
+        """
+from logging import Logger, StreamHandler
+class Sink:
+    n = 0
+    def write(self, text): self.n = self.n + 1
+    def flush(self): pass
+sink = Sink(); log = Logger("own"); log.addHandler(StreamHandler(sink))
+del logging
+def main():
+    sink.n = 0
+    run(lambda: log.error("a"), lambda: log.error("a"))
+    return sink.n
+""",
+        {"2"},
+    ),
+    "a handler with another base that watches its attributes": (
+        """
+class Watched:
+    def __setattr__(self, name, value): object.__setattr__(self, name, value); object.__setattr__(self, "last", name)
+class Both(logging.Handler, Watched): pass
+def main():
+    handler = Both(); handler.x = 1
+    run(int, int)
+    return handler.last
+""",
+        {"'x'"},
+    ),
     "the environment, read by both": (
         "def main():\n    run(lambda: os.environ.get('HOME'), lambda: os.getenv('HOME'))\n    return 0\n",
         {"0"},
@@ -438,6 +491,11 @@ _BY_NAME = {
         "logging.getLogger('omni_ipc.none.new').disabled = True",
     ),
     "an entry of the environment": ("'OMNI_IPC_NONE' not in os.environ", "os.environ['OMNI_IPC_NONE'] = '1'"),
+    "how warnings are shown": ("warnings.showwarning.__module__ == 'warnings'", "warnings.showwarning = print"),
+    "how records are made": (
+        "logging.getLogRecordFactory() is logging.LogRecord",
+        "logging.setLogRecordFactory(lambda *all, **named: logging.LogRecord(*all, **named))",
+    ),
     "standard output": ("type(sys.stdout) is not io.StringIO", "sys.stdout = io.StringIO()"),
 }
 
@@ -456,7 +514,7 @@ def main():
         tmp_path,
     )
     assert report.verdict is Verdict.HOLDS, report.reason
-    assert eval(before, {"logging": logging, "os": os, "sys": sys, "io": io})
+    assert eval(before, {"logging": logging, "os": os, "sys": sys, "io": io, "warnings": warnings})
 
 
 def test_what_is_changed_while_a_run_is_ended_is_put_back(tmp_path: Path) -> None:
@@ -476,6 +534,67 @@ def main():
     )
     assert report.verdict is Verdict.VIOLATED
     assert (report.failure and report.failure.kind, log.level) == ("exception", 0)
+
+
+def test_what_a_module_sets_up_in_a_run_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is set up once, in the first run that imports it."""
+    (tmp_path / "vendor_lazy.py").write_text(
+        "import logging, os\nos.environ['OMNI_IPC_LAZY'] = '1'\nlog = logging.getLogger('omni_ipc.lazy')\n"
+        "log.addHandler(logging.NullHandler())\nlog.propagate = False\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("OMNI_IPC_LAZY", "0")
+    report = _explored(
+        """
+def main():
+    import vendor_lazy
+    assert vendor_lazy.log.handlers and not vendor_lazy.log.propagate
+    assert os.environ["OMNI_IPC_LAZY"] == "1"
+    run(int, int)
+    with lock: pass
+""",
+        tmp_path,
+    )
+    assert report.verdict is Verdict.HOLDS, report.reason
+
+
+def test_what_an_exploration_within_another_one_changes_is_put_back_for_both(tmp_path: Path) -> None:
+    """The inner one's end is no change by the outer one."""
+    report = _explored(
+        """
+def inner():
+    os.environ["OMNI_IPC_NONE"] = "1"; run(int, int)
+def main():
+    assert "OMNI_IPC_NONE" not in os.environ
+    from omni_ipc.testbed import explore
+    explore(inner, runs=2); run(int, int)
+    with lock: pass
+""",
+        tmp_path,
+    )
+    assert report.verdict is not Verdict.VIOLATED, report.reason
+    assert "nondeterminism" not in report.reason
+    assert "OMNI_IPC_NONE" not in os.environ
+
+
+def test_a_file_that_a_run_has_closed_is_opened_again(tmp_path: Path) -> None:
+    """The handler does so by itself, and writes behind what there is."""
+    file = tmp_path / "own.log"
+    with written(
+        f"import logging, threading\nhandler = logging.FileHandler({str(file)!r})\n"
+        "log = logging.getLogger('omni_ipc.file'); log.addHandler(handler); log.propagate = False\n"
+        "def main():\n    log.error('a'); log.removeHandler(handler); handler.close()\n"
+        "    thread = threading.Thread(target=int); thread.start(); thread.join()\n",
+        "logs",
+        tmp_path,
+    ) as module:
+        report = explore(module.main, strategy="random", runs=2)
+        assert report.verdict is Verdict.BOUNDED, report.reason
+        module.log.error("b")
+        module.log.handlers.clear()
+        module.handler.close()
+    *before, last = file.read_text().split()
+    assert (set(before), last) == ({"a"}, "b")
 
 
 def test_calls_that_only_read_are_independent(tmp_path: Path) -> None:
