@@ -141,7 +141,7 @@ def _walk(subject: Subject, defect: str | None, seconds: float) -> WalkedModel:
     reference, scenario = subject.reference, subject.scenario
     todo = len(reference.graph.edges) - len(reference.termination)
     times: Counter[int] = Counter()
-    never: set[int] = set(range(len(reference.graph.edges))) - reference.termination
+    never: set[int] = set()
     found: Divergence | None = None
     runs = steps = rounds = 0
     with WorldRuns(scenario, scenario.parts(defect)) as code:
@@ -149,7 +149,7 @@ def _walk(subject: Subject, defect: str | None, seconds: float) -> WalkedModel:
             walker = Walker(reference, code.begin, order=_order(seed), seed=seed)
             found = walker.cover(enough=spent)
             times += walker.times
-            never &= walker.never
+            never |= walker.never
             rounds += len(walker.taken) == todo
             runs, steps = runs + walker.runs, steps + walker.steps
             is_enough = seed + 1 >= LEAST_ROUNDS and steps >= LEAST_STEPS
@@ -157,7 +157,7 @@ def _walk(subject: Subject, defect: str | None, seconds: float) -> WalkedModel:
                 break
         if found is not None:
             found = shortest(walker, found, reference, _spent(_LONGEST_SHRINKING_S))
-    found = found or next((never_taken(place, reference) for place in sorted(never)), None)
+    found = found or next((never_taken(place, reference) for place in sorted(never - times.keys())), None)
     taken = len(times)
     return WalkedModel(
         model=subject.model,

@@ -133,6 +133,16 @@ def test_a_timeout_kills_the_whole_group(tmp_path: Path) -> None:
     wait_until_gone(*map(int, wait_for(tmp_path / "pids").split()))
 
 
+def test_who_is_left_behind_by_a_command_that_has_ended_is_ended(tmp_path: Path) -> None:
+    """It holds none of the command's streams, and stands in its group."""
+    left = tmp_path / "left"
+    command = ["sh", "-c", f"sleep 600 >/dev/null 2>&1 & echo $! > {left}; exit 3"]
+    with Children() as children:
+        ended = children.run(command, cwd=tmp_path, timeout_s=GENEROUS_S)
+        assert ended.exit_code == 3
+        wait_until_gone(int(left.read_text()))
+
+
 def test_leaving_ends_what_other_threads_run(tmp_path: Path) -> None:
     """An error or Ctrl-C in one thread ends the process that another one waits for."""
     results: list[Ended] = []

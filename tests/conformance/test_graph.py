@@ -7,11 +7,13 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from omni_ipc.conformance.graphs.dot import parse_dot
-from omni_ipc.conformance.graphs.dump import committed_graph, dump_graph, find_graph, ghosts
+from omni_ipc.conformance.graphs.dump import committed_graph, dump_graph, find_graph, ghosts, sources
 from omni_ipc.conformance.graphs.graph import Graph, Label, Origin, graph_file
 from omni_ipc.conformance.models.manifest import Manifest
 from omni_ipc.conformance.processes.children import Children
@@ -192,3 +194,11 @@ def test_ghosts_are_marked_in_the_module(manifest: Manifest) -> None:
 
 def _copy(manifest: Manifest, folder: Path) -> Manifest:
     return Manifest(Path(shutil.copytree(manifest.folder, folder / "spec")), manifest.specs, manifest.models)
+
+
+def test_a_module_that_is_an_instance_is_one_of_a_graph_s_sources(tmp_path: Path) -> None:
+    """An edit of it makes the graph stale, as one of what is extended."""
+    for name, text in {"A": "EXTENDS B", "B": "C == INSTANCE C WITH x <- y", "C": "LOCAL INSTANCE Naturals"}.items():
+        (tmp_path / f"{name}.tla").write_text(f"---- MODULE {name} ----\n{text}\n====\n")
+    manifest: Any = SimpleNamespace(library=lambda: (tmp_path,))
+    assert [text.split()[2] for text in sources("A", manifest)] == ["A", "B", "C"]

@@ -46,6 +46,8 @@ def test_what_tlc_cannot_evaluate_is_searched_for_by_halves() -> None:
     assert sorted(printed.split()) == ["1]", "7]", "[0,", "[3]", "[4]", "[6,"]
     with pytest.raises(Inconclusive, match=r"The mutants could not be searched: line 3\."):
         _searched(lambda _: Result(Kind.SYNTAX, "line 3"), range(8))
+    with pytest.raises(Inconclusive, match=r"TLC did not come to the end of mutant 7: killed\."):
+        _searched(lambda _: Result(Kind.TRUNCATED, "killed"), range(8))
 
 
 @pytest.mark.soak

@@ -49,6 +49,13 @@ def test_a_search_that_ends_inconclusive_is_undecided_and_the_next_attack_is_tri
     assert ends(small.run(search, test)[SENT]) == [("search", "undecided"), ("test", "failed")]
 
 
+@pytest.mark.parametrize("end", ["sys.exit(2)", "__import__('os').abort()"])
+def test_a_search_that_the_machine_is_in_the_way_of_is_undecided(end: str, small: Small) -> None:
+    """It was given no memory, or lacks something: that is no verdict."""
+    search = attack("search", f"thing.sent or {end}")
+    assert ends(small.run(search, only=SENT)[SENT]) == [("search", "undecided")]
+
+
 def test_who_hangs_on_a_mutant_and_not_on_the_product_has_noticed_it(tmp_path: Path) -> None:
     """The process is ended, and the product is looked at again for comparison."""
     small = Small(tmp_path, attack_s=8.0)

@@ -49,6 +49,7 @@ def test_a_fault_is_noticed_by_who_noticed_it_before(name: str, tree: Tree, chil
     with tree.mutated(mutant):
         how = attack.run(tree, children, timeout_s=90.0)  # on a quiet machine it takes one or two
     assert how is How.FAILED, f"'{attack.name}' no longer notices this; {_REMEDY.format(name)}\n{mutant.diff}"
+    assert attack.run(tree, children, timeout_s=90.0) is How.NOTHING, f"'{attack.name}' fails without it, too"
 
 
 def test_they_are_of_many_kinds_and_most_are_noticed_by_models_and_explorations() -> None:

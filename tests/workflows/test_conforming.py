@@ -120,6 +120,24 @@ def test_a_walk_without_time_says_how_much_it_walked(monkeypatch: pytest.MonkeyP
     assert "and agreed; there was no time for more" in walked.reason
 
 
+def test_a_step_that_a_round_gave_up_is_told_though_there_was_no_time_for_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A round that is cut short has given up nothing, and taken it away from nobody's account."""
+    cover, rounds = conforming.Walker.cover, itertools.count()
+
+    def forgets(walker: conforming.Walker, **_: Any) -> None:
+        if next(rounds) == 0:
+            assert cover(walker) is None
+            walker.never = {max(walker.times)}
+            del walker.times[max(walker.times)]
+
+    monkeypatch.setattr(conforming.Walker, "cover", forgets)
+    walked = walk("SplitMap", seconds=2)
+    assert walked.verdict is Verdict.VIOLATED
+    assert "never takes" in walked.reason or "never taken" in walked.reason
+
+
 def test_what_cannot_be_walked_is_told() -> None:
     """An unknown name, an unknown defect, one that shows elsewhere or in no walk, no time at all."""
     with pytest.raises(UnknownName, match=r"no walkable model 'SplitMop'\. Did you mean 'SplitMap'"):

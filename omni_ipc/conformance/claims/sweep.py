@@ -98,7 +98,7 @@ def _searched(search: Callable[[Sequence[int]], Result | str], numbers: Sequence
     """Search mutants, in halves where TLC gives up, which it does because of one; give what was printed, and these.
 
     Raises:
-        Inconclusive: it gives up on all.
+        Inconclusive: it gives up on all, or is killed, or out of its time, over one.
     """
     failed: list[int] = []
     printed = ""
@@ -110,6 +110,8 @@ def _searched(search: Callable[[Sequence[int]], Result | str], numbers: Sequence
             printed += found
         elif found.kind in (Kind.SYNTAX, Kind.CONFIGURATION):
             raise Inconclusive(f"The mutants could not be searched: {found.message}.")
+        elif len(some) == 1 and found.kind is Kind.TRUNCATED:
+            raise Inconclusive(f"TLC did not come to the end of mutant {some[0]}: {found.message}.")
         elif len(some) == 1:
             failed += some
         else:

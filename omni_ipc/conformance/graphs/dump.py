@@ -20,7 +20,8 @@ from omni_ipc.errors import EnvironmentMissing, Inconclusive, InternalError, Usa
 from omni_ipc.records import Field
 from omni_ipc.values import Value
 
-_EXTENDS = re.compile(r"^EXTENDS\s+((?:\w+\s*,\s*)*\w+)", re.MULTILINE)
+_EXTENDS = re.compile(r"^\s*EXTENDS\s+((?:\w+\s*,\s*)*\w+)", re.MULTILINE)
+_INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
 _GHOST = re.compile(r"^\s*(\w+),?\s*\(\* ghost \*\)", re.MULTILINE)
 
 
@@ -92,7 +93,7 @@ def inputs(model: Model, manifest: Manifest) -> str:
 
 
 def sources(module: str, manifest: Manifest) -> Iterator[str]:
-    """The texts of a module and of all that it extends, those of TLA+ itself left out."""
+    """The texts of a module and of all that it extends or has an instance of, those of TLA+ itself left out."""
     left, seen = [module], {module}
     while left:
         name = left.pop()
@@ -101,9 +102,9 @@ def sources(module: str, manifest: Manifest) -> Iterator[str]:
             continue
         text = file.read_text()
         yield text
-        for extended in _EXTENDS.findall(text):
-            left += sorted(set(re.findall(r"\w+", extended)) - seen)
-            seen |= set(left)
+        named = {name for extended in _EXTENDS.findall(text) for name in re.findall(r"\w+", extended)}
+        left += sorted({*named, *_INSTANCE.findall(text)} - seen)
+        seen |= set(left)
 
 
 def ghosts(spec: str, manifest: Manifest) -> frozenset[str]:

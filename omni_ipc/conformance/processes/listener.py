@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import select
 import selectors
 import subprocess
 import time
@@ -45,7 +46,10 @@ class Listener:
         return "".join(self._errors.said)
 
     def listen(self, timeout_s: float | None = None) -> bool:
-        """Listen until both streams are closed and the process has ended; tell whether that came in time."""
+        """Listen until both streams are closed and the process has ended; tell whether that came in time.
+
+        It is not reaped, so that its group is still its own.
+        """
         end = None if timeout_s is None else time.monotonic() + timeout_s
         with selectors.PollSelector() as waiting:
             for stream in (self._output, self._errors):
@@ -59,10 +63,14 @@ class Listener:
                 if _left(end) == 0:
                     return False
         try:
-            self._process.wait(_left(end))
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+            descriptor = os.pidfd_open(self._process.pid)
+        except ProcessLookupError:  # another thread has waited for it
+            return True
+        try:
+            ended, _, _ = select.select([descriptor], [], [], _left(end))
+        finally:
+            os.close(descriptor)
+        return bool(ended)
 
 
 class _Stream:

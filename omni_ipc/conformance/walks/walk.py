@@ -94,7 +94,9 @@ class Walker:
             stand.begin(start)
             state = start
             for place in path:
-                state = self._reference.graph.edges[stand.take(place)].target
+                if stand.chosen(place) != place or stand.take(place) != place:
+                    return  # the code may, and goes another way
+                state = self._reference.graph.edges[place].target
             stand.end(state)
 
         return self._walk(start, follow, located=True)

@@ -13,6 +13,7 @@ import msgspec
 from omni_ipc.conformance.models import manifest as manifests
 from omni_ipc.conformance.models.manifest import Role
 from omni_ipc.conformance.processes.children import Children
+from omni_ipc.report.endings import ExitCode
 from omni_ipc.scenarios import SCENARIOS
 from omni_ipc.workflows.mutants.catalogue import ROOMS
 from omni_ipc.workflows.mutants.tree import Tree
@@ -64,8 +65,12 @@ class Attack(msgspec.Struct, frozen=True):
             return How.HANGS
         if ended.exit_code == 0:
             return How.NOTHING
-        undecided = self.kind is not Kind.TESTS and ended.exit_code == 3 and "pytest" not in self.arguments
-        return How.UNDECIDED if undecided else How.FAILED
+        return How.FAILED if self.is_of_tests or ended.exit_code == ExitCode.VIOLATED else How.UNDECIDED
+
+    @property
+    def is_of_tests(self) -> bool:
+        """Whether it runs tests, which fail for reasons of the machine, too; a verdict tells those apart."""
+        return self.kind is Kind.TESTS or "pytest" in self.arguments
 
 
 def attacks(checkout: Path) -> tuple[Attack, ...]:

@@ -10,13 +10,13 @@ from time import monotonic
 
 from omni_ipc.conformance.processes.children import Children
 from omni_ipc.conformance.processes.scratch import scratch_folder
-from omni_ipc.errors import Inconclusive
-from omni_ipc.workflows.mutants.attacks import Attack, How, Kind
+from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.workflows.mutants.attacks import Attack, How
 from omni_ipc.workflows.mutants.catalogue import Mutant
 from omni_ipc.workflows.mutants.likely import untried
 from omni_ipc.workflows.mutants.notes import Fate, Notes, Tried
 from omni_ipc.workflows.mutants.reach import measure
-from omni_ipc.workflows.mutants.tree import Tree
+from omni_ipc.workflows.mutants.tree import Tree, digest
 
 ATTACK_S = 20.0  # for one attack on one mutant
 
@@ -85,7 +85,7 @@ class Campaign:
         with tree.mutated(mutant):
             how = attack.run(tree, children, timeout_s=self._attack_s)
         seconds = round(monotonic() - began, 1)
-        if (how is How.HANGS or (how is How.FAILED and attack.kind is Kind.TESTS)) and not self._is_over.is_set():
+        if (how is How.HANGS or (how is How.FAILED and attack.is_of_tests)) and not self._is_over.is_set():
             how = self._confirmed(how, attack, tree, children)
         return Tried(attack.name, attack.kind, how, seconds)
 
@@ -110,6 +110,7 @@ class _Trees:
         self._checkout = checkout
         self._folder = folder
         self._lock = threading.Lock()
+        self._digest = digest(checkout)
         self._made = 0  # guarded by _lock
         self._mine = threading.local()
 
@@ -120,6 +121,8 @@ class _Trees:
             folder = self._folder / str(self._made)  # short: tests make sockets below it, whose names are limited
         folder.mkdir()
         self._mine.tree = Tree(self._checkout, folder)
+        if digest(self._mine.tree.folder) != self._digest:
+            raise UsageError("The checkout was edited while it was copied. Run the command again.")
 
     @property
     def mine(self) -> Tree:
