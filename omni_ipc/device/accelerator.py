@@ -12,7 +12,7 @@ import torch
 
 from omni_ipc import trees
 from omni_ipc.device.api import DeviceEvent, HostMemory
-from omni_ipc.errors import EnvironmentMissing, Full, UsageError
+from omni_ipc.errors import DeviceLost, EnvironmentMissing, Full, UsageError
 
 _SMALL_BYTES = 4 << 10  # so much travels beside its message, and needs no room
 
@@ -111,6 +111,16 @@ class Accelerator:
 
     def synchronize(self) -> None:
         self._torch.synchronize(self._device)
+
+    def require_usable(self) -> None:
+        """Record an event: behind an illegal access, or an assertion on the device, every call fails as that one did.
+
+        It is not asked for: that would fail, and spoil the capture, while another thread captures a graph.
+        """
+        try:
+            AcceleratorEvent(self._event(), self._side)
+        except Exception as error:
+            raise DeviceLost(self.name, str(error).partition("\n")[0]) from error
 
     def _event(self) -> Any:
         """Make an event of torch's; where it can, one that a thread sleeps on, and does not spin."""

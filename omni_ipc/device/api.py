@@ -76,6 +76,13 @@ class Device(Protocol):
     def synchronize(self) -> None:
         """Wait for all work issued to the device."""
 
+    def require_usable(self) -> None:
+        """See, after an error, that the device answers this process still; it waits for nothing.
+
+        Raises:
+            DeviceLost: nothing will be computed or copied here any more: let the process end.
+        """
+
 
 KINDS = ("cpu", "cuda", "xpu")
 

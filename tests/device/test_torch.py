@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -12,7 +14,7 @@ import pytest
 
 from omni_ipc.device.api import Device, open_device
 from omni_ipc.device.host import HostDevice
-from omni_ipc.errors import UsageError
+from omni_ipc.errors import DeviceLost, UsageError
 from omni_ipc.transport.bell import create_doorbell
 from omni_ipc.transport.channel import LaneSender, PortReceiver
 from omni_ipc.transport.geometry import Geometry, SlotClass
@@ -24,7 +26,7 @@ from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.slab import Slab
 from omni_ipc.transport.writer import LaneWriter
-from tests.support.lanes import RT, plain_lane
+from tests.support.lanes import ROOT, RT, plain_lane
 from tests.support.slabs import Note
 
 KINDS = pytest.mark.parametrize(
@@ -160,6 +162,52 @@ def test_memory_that_cuda_refuses_to_pin_costs_nothing_but_time() -> None:
         device.pin(segment.view)
         assert torch.ones(4, device=device.name).mul(2).tolist() == [2, 2, 2, 2]
         device.close()
+
+
+@pytest.mark.torch
+def test_a_device_that_fails_at_an_event_is_lost_to_its_process() -> None:
+    """It waits for nothing there, so what fails is what was before; the sentence is the first of torch's."""
+    from omni_ipc.device.accelerator import Accelerator
+
+    told = "CUDA error: device-side assert triggered"
+
+    def record(stream: object) -> None:
+        raise RuntimeError(f"{told}\nCUDA kernel errors might be asynchronously reported at some other API call.")
+
+    device = Accelerator.__new__(Accelerator)
+    vars(device).update(name="cuda:0", _side=None, _event=lambda: SimpleNamespace(record=record))
+    with pytest.raises(DeviceLost, match=rf"cuda:0 answers this process no more: {told}\. Look at"):
+        device.require_usable()
+
+
+@pytest.mark.cuda
+def test_cuda_is_lost_behind_an_assertion_and_not_behind_a_lack_of_memory() -> None:
+    """In a process of its own, which ends with it."""
+    program = """if True:
+        import torch
+        from omni_ipc.device.api import open_device
+        from omni_ipc.errors import DeviceLost
+        device = open_device("cuda")
+        for ask in (lambda: torch.empty(1 << 50, device="cuda"), lambda: torch.zeros(1, device="cuda").fill_("text")):
+            try:
+                ask()
+            except Exception as error:
+                device.require_usable()
+                print("survived", type(error).__name__)
+        beyond = torch.zeros(1, device="cuda")[torch.tensor([5], device="cuda")]
+        try:
+            device.to_host([beyond], after=device.record())
+        except Exception as error:
+            try:
+                device.require_usable()
+            except DeviceLost as lost:
+                print(lost)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout.count("survived") == 2, done.stderr
+    assert "cuda:0 answers this process no more: CUDA error: device-side assert triggered." in done.stdout
 
 
 @pytest.mark.torch

@@ -86,6 +86,9 @@ class ThreadedStreams:
         for stream in (self._default, self._side):
             stream.issue("reach", at_once).result()
 
+    def require_usable(self) -> None:
+        self._device.require_usable()
+
     def _compute(self, does: str, run: Callable[[], object]) -> Future[None]:
         return self._default.issue(does, lambda: self._whole(run))
 

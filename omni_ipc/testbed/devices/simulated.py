@@ -128,6 +128,9 @@ class SimulatedDevice:
         for stream in (self.default, self._side):
             stream.record().synchronize()
 
+    def require_usable(self) -> None:
+        """Do nothing: it is never lost."""
+
     def _map(self, tree: Any) -> Any:
         if isinstance(tree, (list, tuple)):
             return type(tree)(self._map(item) for item in tree)
