@@ -132,7 +132,7 @@ class Accelerator:
     def _issue_copy(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or value.device != self._device:
             return value
-        source = value.detach()
+        source = _resolved(value.detach())
         if self._memory is not None and source.nbytes > _SMALL_BYTES:
             try:
                 room = self._memory.loan(source.nbytes, timeout=0)
@@ -142,3 +142,12 @@ class Accelerator:
                 pass  # then by the way that always goes
         host = torch.empty(source.shape, dtype=source.dtype, pin_memory=True)
         return host.copy_(source, non_blocking=True)
+
+
+def _resolved(value: Any) -> Any:
+    """Conjugate or negate on the device what is only marked as such: torch would do it to the host's buffer, at once.
+
+    The copy, which nobody waits for, lands there afterwards. What is made here is of the side stream's memory, which is
+    used again behind the copy.
+    """
+    return value.resolve_conj().resolve_neg()

@@ -70,6 +70,46 @@ def test_the_device_s_tensor_may_be_overwritten_after_the_copy(kind: str) -> Non
 
 
 @KINDS
+def test_what_is_conjugated_or_negated_only_in_name_arrives_as_what_it_is(kind: str) -> None:
+    """Torch would do it to the host's buffer before the copy is there; small, by a pinned buffer, and large."""
+    import torch
+
+    device = open_device(kind)
+    for count in (4, 1 << 20):
+        x = torch.complex(torch.full((count, 2), 1.0), torch.full((count, 2), 2.0)).to(device.name)
+        lazy = [x.conj(), x.mH, x.conj().imag]
+        assert [(each.is_conj(), each.is_neg()) for each in lazy] == [(True, False), (True, False), (False, True)]
+        host = device.to_host(lazy, after=device.record())
+        assert [each.unique().tolist() for each in (host[0].real, host[0].imag)] == [[1.0], [-2.0]]
+        assert [each.unique().tolist() for each in (host[1].real, host[1].imag)] == [[1.0], [-2.0]]
+        assert host[2].unique().tolist() == [-2.0]
+
+
+@pytest.mark.torch
+def test_a_copy_is_issued_of_nothing_that_is_conjugated_or_negated_only_in_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What torch does to the host's buffer behind a copy that nobody waits for comes too early."""
+    import torch
+
+    from omni_ipc.device.accelerator import Accelerator
+
+    copied: list[tuple[bool, bool, list[float]]] = []
+
+    class Buffer:
+        def copy_(self, source: torch.Tensor, *, non_blocking: bool) -> None:
+            copied.append((source.is_conj(), source.is_neg(), torch.view_as_real(source).tolist()[0]))
+
+    device = Accelerator.__new__(Accelerator)
+    vars(device).update(_device=torch.device("cpu"), _memory=None)
+    x = torch.tensor([1 + 2j])
+    monkeypatch.setattr(torch, "empty", lambda *_, **__: Buffer())
+    for lazy in (x.conj(), torch._neg_view(x)):
+        device._issue_copy(lazy)
+    assert copied == [(False, False, [1.0, -2.0]), (False, False, [-1.0, -2.0])]
+
+
+@KINDS
 def test_freed_device_memory_is_not_read(kind: str) -> None:
     """The output may be dropped while it is being copied: many rounds, each with a value of its own."""
     import torch

@@ -45,6 +45,12 @@ class Tensor:
     def detach(self) -> Tensor:
         return self
 
+    def resolve_conj(self) -> Tensor:
+        return self
+
+    def resolve_neg(self) -> Tensor:
+        return self
+
     def copy_(self, source: Tensor, *, non_blocking: bool) -> Tensor:
         assert non_blocking
         self._torch.world.copy(source.block, self.block)
