@@ -73,6 +73,13 @@ class Accelerator:
         self._memory: HostMemory | None = None
         self._side = self._torch.Stream(self._device)
 
+    def adopt(self) -> None:
+        """Be current in the calling thread: "cuda" of a model's is this one then, and no copy visits the first one.
+
+        A visit is enough for CUDA to open a context there, half a gigabyte; each thread begins with the first device.
+        """
+        self._torch.set_device(self._device)
+
     def record(self) -> AcceleratorEvent:
         return self._mark(self._torch.current_stream(self._device))
 

@@ -49,6 +49,9 @@ class Device(Protocol):
     def name(self) -> str:
         """The device in torch's words: "cpu", "cuda:0"."""
 
+    def adopt(self) -> None:
+        """Be the calling thread's own device: where it computes unless it says otherwise."""
+
     def record(self) -> DeviceEvent:
         """Mark the work that the calling thread has issued so far, on its current stream."""
 

@@ -22,6 +22,9 @@ class HostDevice:
 
     name = "cpu"
 
+    def adopt(self) -> None:
+        return
+
     def record(self) -> DeviceEvent:
         return HostEvent()
 

@@ -82,6 +82,7 @@ class Announcer:
     def run(self, failing: Failing) -> None:
         """Announce one output after another, until told to finish; then close the lane."""
         try:
+            self._device.adopt()
             while (brought := self._bring_next()) is not None:
                 self.in_flight.settle(brought.job)
                 if brought.failed:

@@ -114,6 +114,7 @@ def _build(data: bytes, descriptors: Sequence[int], memory: contextlib.ExitStack
     device = make_device(rt, spec)  # first: without it no pipeline can be built
     memory.callback(device.close)
     try:
+        device.adopt()  # of this thread, which builds the pipeline
         return rt, make_worker(rt, spec, segments, device)
     except Exception:
         device.require_usable()  # the worker before may have lost it, and ended without a word of it

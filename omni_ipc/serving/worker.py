@@ -91,6 +91,7 @@ class Worker:
             DeviceLost: the device has failed at something, and answers no more; each thread looks at what it has met.
             BaseException: what has ended the main loop.
         """
+        self._device.adopt()
         output_thread = self._rt.spawn(self._announcer.run, failing, name=f"{self._name}.output")
         try:
             while (delivery := self._next()) is not None and self._serve(delivery):

@@ -121,6 +121,36 @@ def test_freed_device_memory_is_not_read(kind: str) -> None:
         assert host.unique().tolist() == [value]
 
 
+@pytest.mark.cuda
+def test_a_thread_that_has_adopted_a_device_opens_nothing_on_the_first_one() -> None:
+    """In a process of its own: a copy by a thread leaves no context there, and "cuda" is the adopted one."""
+    import torch
+
+    if torch.cuda.device_count() < 2:
+        pytest.skip("there is no second CUDA device")
+    program = """if True:
+        import ctypes, threading, torch
+        from omni_ipc.device.api import open_device
+
+        def bring():
+            device.adopt()
+            (host,) = device.to_host([torch.ones(1 << 16, device="cuda")], after=device.record())
+            flags, active = ctypes.c_uint(), ctypes.c_int()
+            ctypes.CDLL("libcuda.so.1").cuDevicePrimaryCtxGetState(0, ctypes.byref(flags), ctypes.byref(active))
+            print(int(host.sum()), torch.cuda.current_device(), active.value)
+
+        device = open_device("cuda:1")
+        device.adopt()
+        thread = threading.Thread(target=bring)
+        thread.start()
+        thread.join()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout == "65536 1 0\n", done.stderr
+
+
 @KINDS
 def test_an_event_of_another_device_is_refused(kind: str) -> None:
     """A host event orders nothing on a stream of the device."""

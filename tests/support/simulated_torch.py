@@ -107,6 +107,7 @@ class SimulatedTorch(ModuleType):
         self.Tensor = Tensor
         self.__version__ = "simulated"
         self.device = str
+        self.adopted: list[str] = []  # by threads, each as its own
         self.cuda = self._module(BlockingEvent)
         self.xpu = self._module(Event)
 
@@ -120,6 +121,7 @@ class SimulatedTorch(ModuleType):
             stream=self._on,
             synchronize=lambda _: self.world.synchronize(),
             device=lambda _: nullcontext(),
+            set_device=self.adopted.append,
         )
 
     def begin(self, rt: ControlledRuntime) -> SimulatedDevice:

@@ -50,6 +50,9 @@ class ThreadedStreams:
     def prepare(self, fn: Callable[[], torch.Tensor], count: int) -> None:
         """Do nothing: no device waits for anything here."""
 
+    def adopt(self) -> None:
+        self._device.adopt()
+
     def record(self) -> ThreadedEvent:
         with self._rt.region("Device.Record"):
             return ThreadedEvent(self._default.issue("reach", at_once))

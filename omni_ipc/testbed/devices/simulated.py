@@ -89,6 +89,9 @@ class SimulatedDevice:
         """Issue a copy to the calling task's stream."""
         self.current().issue(f"copy {source.name} to {target.name}", lambda: target.put(source.get()))
 
+    def adopt(self) -> None:
+        """Do nothing: there is no other one."""
+
     def record(self) -> SimulatedEvent:
         return self.current().record()
 
