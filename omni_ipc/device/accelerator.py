@@ -107,12 +107,11 @@ class Accelerator:
         """Do nothing: copies into this memory are staged by the driver; slower, and as right."""
 
     def close(self) -> None:
-        """Give back the pinned buffers that torch keeps for further copies: they are as large as the largest outputs.
+        """Give back what torch keeps for further use: memory of the device, weights too, and pinned buffers of copies.
 
-        An older torch, which cannot, keeps them for the next worker of this process.
+        A torch that cannot give buffers back keeps them for the next worker of this process.
         """
-        give_back = getattr(getattr(torch, "accelerator", None), "empty_host_cache", None)
-        if give_back is not None:
+        for give_back in filter(None, (_give_back_buffers(), self._torch.empty_cache)):
             with contextlib.suppress(RuntimeError):  # a device that is lost has nothing to give back
                 give_back()
 
@@ -158,3 +157,9 @@ def _resolved(value: Any) -> Any:
     used again behind the copy.
     """
     return value.resolve_conj().resolve_neg()
+
+
+def _give_back_buffers() -> Any:
+    """Find what torch calls this: for all kinds of devices in a new one, for CUDA alone before; or None."""
+    of_all = getattr(getattr(torch, "accelerator", None), "empty_host_cache", None)
+    return of_all or getattr(getattr(torch, "_C", None), "_host_emptyCache", None)

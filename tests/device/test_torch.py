@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -282,21 +282,44 @@ def test_cuda_is_lost_behind_an_assertion_and_not_behind_a_lack_of_memory() -> N
 
 @pytest.mark.torch
 @pytest.mark.parametrize("is_lost", [False, True])
-def test_a_device_that_is_closed_gives_back_what_torch_keeps_for_its_copies(
-    is_lost: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("calls_it", ["empty_host_cache", "_host_emptyCache", ""])
+def test_a_device_that_is_closed_gives_back_what_torch_keeps(
+    calls_it: str, is_lost: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker's process is used again, and its memory would be that of the largest outputs so far for good."""
+    """The worker's process is used again, and its memory would be that of the largest outputs, and of all weights."""
     import torch
 
     from omni_ipc.device.accelerator import Accelerator
 
     closed: list[str] = []
 
-    def give_back() -> None:
-        closed.append("given back")
-        if is_lost:
-            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+    def giving_back(what: str) -> Callable[[], None]:
+        def give_back() -> None:
+            closed.append(what)
+            if is_lost:
+                raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-    monkeypatch.setattr(torch, "accelerator", SimpleNamespace(empty_host_cache=give_back))
-    Accelerator.__new__(Accelerator).close()
-    assert closed == ["given back"]
+        return give_back
+
+    named = SimpleNamespace(**{calls_it: giving_back("buffers")})
+    monkeypatch.setattr(torch, "accelerator", named)
+    monkeypatch.setattr(torch, "_C", named)
+    device = Accelerator.__new__(Accelerator)
+    device._torch = SimpleNamespace(empty_cache=giving_back("memory"))
+    device.close()
+    assert closed == (["buffers"] if calls_it else []) + ["memory"]
+
+
+@pytest.mark.cuda
+def test_a_cuda_device_that_is_closed_keeps_no_memory() -> None:
+    """Torch has given back to the driver what nobody looks at."""
+    import torch
+
+    device = open_device("cuda")
+    weights = torch.ones(256 << 20, dtype=torch.uint8, device=device.name)
+    device.to_host([weights], after=device.record())
+    del weights
+    gc.collect()
+    kept = torch.cuda.memory_reserved(device.name)
+    device.close()
+    assert kept - torch.cuda.memory_reserved(device.name) >= 256 << 20

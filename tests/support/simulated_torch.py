@@ -122,6 +122,7 @@ class SimulatedTorch(ModuleType):
             synchronize=lambda _: self.world.synchronize(),
             device=lambda _: nullcontext(),
             set_device=self.adopted.append,
+            empty_cache=lambda: None,
         )
 
     def begin(self, rt: ControlledRuntime) -> SimulatedDevice:
