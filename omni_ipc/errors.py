@@ -7,7 +7,8 @@
     ├── PeerError                         the other side: look there
     │   ├── PeerDied                      it ended; with its last sequence number and how it ended
     │   ├── PeerClosed                    it said goodbye
-    │   └── PeerFailed                    it answered with an error of its own
+    │   ├── PeerFailed                    it answered with an error of its own
+    │   └── DeviceLost                    a device answers this process no more, whatever it is asked
     ├── Full                              expected under load: retry, or wait longer
     ├── Timeout           (TimeoutError)  expected under load: retry, or wait longer
     ├── FormatError       (ValueError)    bytes disagree with the format: names the path inside them
@@ -91,6 +92,21 @@ class PeerClosed(PeerError):
 
 class PeerFailed(PeerError):
     """The other side could not do what it was asked, and sent its error instead."""
+
+
+class DeviceLost(PeerError):
+    """A device answers this process no more; another process may find it well.
+
+    Args:
+        device: torch's name of it.
+        answer: what it said to a question that it always answers.
+    """
+
+    def __init__(self, device: str, answer: str) -> None:
+        super().__init__(
+            f"{device} answers this process no more: {answer}. Look at the first error that was told of it: its kernel "
+            "is named if the worker runs with CUDA_LAUNCH_BLOCKING=1. Start the engine anew."
+        )
 
 
 class Full(OmniError):

@@ -14,7 +14,7 @@ options 'device out python wheels' "$@"
 shift "$taken"
 out=$(folder "$out") || exit 2
 case $python in */*) python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python") ;; esac
-if ! "$python" -c 'import omni_ipc.cli.app, pytest, hypothesis' 2>/dev/null; then
+if ! "$python" -c 'import omni_ipc.cli.app, pytest, hypothesis, pytest_timeout' 2>/dev/null; then
     venv=$(mktemp -d "${TMPDIR:-/tmp}/omni-ipc-check.XXXXXX") || exit 2
     trap 'rm -rf "$venv"' EXIT
     during 180 sh "$here/setup.sh" "$python" "$venv" ${wheels:+"$wheels"}

@@ -12,7 +12,7 @@ import torch
 
 from omni_ipc import trees
 from omni_ipc.device.api import DeviceEvent, HostMemory
-from omni_ipc.errors import EnvironmentMissing, Full, UsageError
+from omni_ipc.errors import DeviceLost, EnvironmentMissing, Full, UsageError
 
 _SMALL_BYTES = 4 << 10  # so much travels beside its message, and needs no room
 
@@ -73,6 +73,13 @@ class Accelerator:
         self._memory: HostMemory | None = None
         self._side = self._torch.Stream(self._device)
 
+    def adopt(self) -> None:
+        """Be current in the calling thread: "cuda" of a model's is this one then, and no copy visits the first one.
+
+        A visit is enough for CUDA to open a context there, half a gigabyte; each thread begins with the first device.
+        """
+        self._torch.set_device(self._device)
+
     def record(self) -> AcceleratorEvent:
         return self._mark(self._torch.current_stream(self._device))
 
@@ -100,17 +107,26 @@ class Accelerator:
         """Do nothing: copies into this memory are staged by the driver; slower, and as right."""
 
     def close(self) -> None:
-        """Give back the pinned buffers that torch keeps for further copies: they are as large as the largest outputs.
+        """Give back what torch keeps for further use: memory of the device, weights too, and pinned buffers of copies.
 
-        An older torch, which cannot, keeps them for the next worker of this process.
+        A torch that cannot give buffers back keeps them for the next worker of this process.
         """
-        give_back = getattr(getattr(torch, "accelerator", None), "empty_host_cache", None)
-        if give_back is not None:
+        for give_back in filter(None, (_give_back_buffers(), self._torch.empty_cache)):
             with contextlib.suppress(RuntimeError):  # a device that is lost has nothing to give back
                 give_back()
 
     def synchronize(self) -> None:
         self._torch.synchronize(self._device)
+
+    def require_usable(self) -> None:
+        """Record an event: behind an illegal access, or an assertion on the device, every call fails as that one did.
+
+        It is not asked for: that would fail, and spoil the capture, while another thread captures a graph.
+        """
+        try:
+            AcceleratorEvent(self._event(), self._side)
+        except Exception as error:
+            raise DeviceLost(self.name, str(error).partition("\n")[0]) from error
 
     def _event(self) -> Any:
         """Make an event of torch's; where it can, one that a thread sleeps on, and does not spin."""
@@ -122,7 +138,7 @@ class Accelerator:
     def _issue_copy(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or value.device != self._device:
             return value
-        source = value.detach()
+        source = _resolved(value.detach())
         if self._memory is not None and source.nbytes > _SMALL_BYTES:
             try:
                 room = self._memory.loan(source.nbytes, timeout=0)
@@ -132,3 +148,18 @@ class Accelerator:
                 pass  # then by the way that always goes
         host = torch.empty(source.shape, dtype=source.dtype, pin_memory=True)
         return host.copy_(source, non_blocking=True)
+
+
+def _resolved(value: Any) -> Any:
+    """Conjugate or negate on the device what is only marked as such: torch would do it to the host's buffer, at once.
+
+    The copy, which nobody waits for, lands there afterwards. What is made here is of the side stream's memory, which is
+    used again behind the copy.
+    """
+    return value.resolve_conj().resolve_neg()
+
+
+def _give_back_buffers() -> Any:
+    """Find what torch calls this: for all kinds of devices in a new one, for CUDA alone before; or None."""
+    of_all = getattr(getattr(torch, "accelerator", None), "empty_host_cache", None)
+    return of_all or getattr(getattr(torch, "_C", None), "_host_emptyCache", None)

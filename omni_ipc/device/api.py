@@ -49,6 +49,9 @@ class Device(Protocol):
     def name(self) -> str:
         """The device in torch's words: "cpu", "cuda:0"."""
 
+    def adopt(self) -> None:
+        """Be the calling thread's own device: where it computes unless it says otherwise."""
+
     def record(self) -> DeviceEvent:
         """Mark the work that the calling thread has issued so far, on its current stream."""
 
@@ -75,6 +78,13 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait for all work issued to the device."""
+
+    def require_usable(self) -> None:
+        """See, after an error, that the device answers this process still; it waits for nothing.
+
+        Raises:
+            DeviceLost: nothing will be computed or copied here any more: let the process end.
+        """
 
 
 KINDS = ("cpu", "cuda", "xpu")

@@ -22,6 +22,9 @@ class HostDevice:
 
     name = "cpu"
 
+    def adopt(self) -> None:
+        return
+
     def record(self) -> DeviceEvent:
         return HostEvent()
 
@@ -41,3 +44,6 @@ class HostDevice:
 
     def synchronize(self) -> None:
         return
+
+    def require_usable(self) -> None:
+        """Do nothing: who runs here is answered."""

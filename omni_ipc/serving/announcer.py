@@ -29,6 +29,11 @@ class Computed(NamedTuple):
     event: DeviceEvent
 
 
+class _Brought(NamedTuple):
+    job: Execute
+    failed: bool
+
+
 Failing = Callable[[BaseException], object]
 """Told at once, by a thread of a worker, of what ends it."""
 
@@ -77,8 +82,11 @@ class Announcer:
     def run(self, failing: Failing) -> None:
         """Announce one output after another, until told to finish; then close the lane."""
         try:
-            while (job := self._bring_next()) is not None:
-                self.in_flight.settle(job)
+            self._device.adopt()
+            while (brought := self._bring_next()) is not None:
+                self.in_flight.settle(brought.job)
+                if brought.failed:
+                    self._device.require_usable()
             if self._goodbye:
                 close(self._rt, self._lane)
         except BaseException as error:
@@ -86,7 +94,7 @@ class Announcer:
             failing(error)
             raise
 
-    def _bring_next(self) -> Execute | None:
+    def _bring_next(self) -> _Brought | None:
         """Bring the next output; on return nothing here holds on to its memory."""
         computed = self._computed.get()
         if computed is None:
@@ -95,7 +103,8 @@ class Announcer:
             self._bring(computed)
         except Exception as error:
             self._fail(computed.job, error)
-        return computed.job
+            return _Brought(computed.job, failed=True)
+        return _Brought(computed.job, failed=False)
 
     def _announce(self, computed: Computed) -> None:
         """Bring one output to the engine.

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from omni_ipc.errors import DeviceLost
 from omni_ipc.seam.api import Future, Runtime
 from omni_ipc.serving.announcer import Failing
 from omni_ipc.serving.factory import make_device, make_runtime, make_worker
@@ -35,7 +36,7 @@ STILL_IN_FLIGHT = 4
 """Exit status of a host whose device did not come to what a worker had computed, so that no other can follow it."""
 
 FAILED = 5
-"""Exit status of a host whose worker has failed at work: what else of it is broken, nobody knows."""
+"""Exit status of a host whose worker has failed at work, or whose device is lost: what else is broken, nobody knows."""
 
 _MOST_TOLD = MESSAGE_BYTES // 10  # characters of each of two texts, which take four bytes each at the most
 
@@ -90,6 +91,10 @@ def _serve(control: socket.socket, data: bytes, descriptors: Sequence[int]) -> N
 def _run(control: socket.socket, data: bytes, descriptors: Sequence[int], memory: contextlib.ExitStack) -> Answer:
     try:
         rt, worker = _build(data, descriptors, memory)
+    except DeviceLost as error:  # no worker can be built here any more: so it is not refused, which would leave us free
+        traceback.print_exception(error)
+        _tell(control, error)
+        os._exit(FAILED)
     except Exception as error:  # whatever the user's classes raise, the engine shall hear of it
         return Refused(_described(error))
     _answer(control, Opened())
@@ -108,7 +113,12 @@ def _build(data: bytes, descriptors: Sequence[int], memory: contextlib.ExitStack
     rt = make_runtime(spec, others)
     device = make_device(rt, spec)  # first: without it no pipeline can be built
     memory.callback(device.close)
-    return rt, make_worker(rt, spec, segments, device)
+    try:
+        device.adopt()  # of this thread, which builds the pipeline
+        return rt, make_worker(rt, spec, segments, device)
+    except Exception:
+        device.require_usable()  # the worker before may have lost it, and ended without a word of it
+        raise
 
 
 def _attach(descriptors: Sequence[int], memory: contextlib.ExitStack) -> tuple[list[Segment], list[int]]:

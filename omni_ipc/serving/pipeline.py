@@ -12,6 +12,13 @@ name of it), `opened` (the `Device` itself), `rank` and `ranks`. It needs `forwa
 
 An exception in place of an output fails that request alone; one that is raised fails the whole batch. All ranks are
 asked for the same; the outputs of those above 0 are dropped, and may be None.
+
+Wherever a pipeline is called, its device is the current one of the thread: to torch, "cuda" is that one. A thread that
+it starts itself begins with the first device, as everywhere.
+
+A CUDA graph is captured as the pipeline is made, or by torch.cuda.graph(..., capture_error_mode="thread_local"). The
+mode that is torch's own, "global", forbids other threads what the output thread does meanwhile, for outputs that were
+computed before: it takes pinned memory, and waits for events. Either the capture is lost then, or such an output.
 """
 
 from __future__ import annotations

@@ -88,8 +88,10 @@ class Worker:
         Raises:
             StillInFlight: outputs were, ``drain_timeout_s`` after the end; the engine was told.
             InternalError: the output thread has died.
+            DeviceLost: the device has failed at something, and answers no more; each thread looks at what it has met.
             BaseException: what has ended the main loop.
         """
+        self._device.adopt()
         output_thread = self._rt.spawn(self._announcer.run, failing, name=f"{self._name}.output")
         try:
             while (delivery := self._next()) is not None and self._serve(delivery):
@@ -173,6 +175,7 @@ class Worker:
 
     def _fail(self, job: Execute, error: RemoteError) -> None:
         self._reply(ComputeFailed(job.rpc, job.epoch, self._rank, error))
+        self._device.require_usable()
 
     def _call(self, call: Call) -> None:
         try:
@@ -180,6 +183,7 @@ class Worker:
             self._reply(Returned(call.rpc, call.epoch, self._rank, value))
         except BaseException as error:  # of the user's method, or because its value cannot travel
             self._reply(CallFailed(call.rpc, call.epoch, self._rank, RemoteError.from_exception(error)))
+            self._device.require_usable()
 
     def _invoke(self, method: str, arguments: Mapping[str, Any]) -> Any:
         match method:
@@ -214,10 +218,11 @@ class Worker:
         """Let what is computed be announced, and close the lanes; what the device does not come to is told as failed.
 
         Raises:
-            StillInFlight: see `run`.
+            StillInFlight, InternalError: see `run`.
         """
         self._announcer.finish()
         output_thread.join(self._drain_timeout_s)
+        self._announcer.require_alive()
         left = self._announcer.in_flight.left()
         late = StillInFlight("The worker was stopped", left, self._drain_timeout_s, "Look at the device.")
         error = RemoteError.from_exception(late)

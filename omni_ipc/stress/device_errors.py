@@ -7,7 +7,10 @@ import re
 _FAILED = re.compile(r"(CUDA|XPU|SYCL|Level.Zero).*error|device (was |is )?lost", re.IGNORECASE)
 _NO_ROOM = re.compile(r"out.of.(\w+.)?memory", re.IGNORECASE)
 _OF_CODE = re.compile(
-    r"illegal (memory access|address|instruction)|misaligned address|device-side assert", re.IGNORECASE
+    r"illegal (memory access|address|instruction)|misaligned address|device-side assert"
+    r"|invalid (argument|resource handle|device ordinal|device context|configuration|program counter)"
+    r"|already (mapped|registered)|registered memory region|captur",
+    re.IGNORECASE,
 )
 
 
@@ -23,5 +26,9 @@ def is_lost_to_process(device: str, sentence: str) -> bool:
 
 
 def is_lost(device: str, sentence: str) -> bool:
-    """Tell whether an error says that the device is lost to all; not one by which code has lost it to its process."""
+    """Tell whether an error says that the device is lost to all.
+
+    Not one by which code has lost it to its process, nor what a device answers to a call that is wrong: both are the
+    code's. That torch has no kernels for a device is the machine's.
+    """
     return is_lost_to_process(device, sentence) and _OF_CODE.search(sentence) is None

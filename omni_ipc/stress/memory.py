@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -95,19 +96,21 @@ class DeviceMemory:
         self._device = torch.device(device)
         self._of_kind = getattr(torch, self._device.type)  # torch.cuda, torch.xpu
         self._period: Any = None
+        self._numbers = itertools.count()
+        self._made: dict[int, Any] = {}  # bytes of what is still looked at
 
     def tensor(self, leaf: Leaf) -> Any:
         flat = self._filled(leaf.nbytes, leaf.start)
         if leaf.dtype == "bool":
             flat &= 1
         tensor = flat.view(getattr(self._torch, leaf.dtype)).reshape(leaf.shape)
-        return tensor.movedim(0, -1) if leaf.channels_last else tensor
+        return self._noted(flat, tensor.movedim(0, -1) if leaf.channels_last else tensor)
 
     def rows(self, leaves: Sequence[Leaf]) -> list[Any]:
         storage = self._torch.empty((len(leaves), leaves[0].nbytes), dtype=self._torch.uint8, device=self._device)
         for row, leaf in zip(storage, leaves, strict=True):
             lay(row, self._pattern(), leaf.start)
-        return [*storage]
+        return [self._noted(row, row) for row in storage]
 
     def delay(self, seconds: float) -> float:
         if seconds and self._device.type == "cuda":
@@ -123,11 +126,21 @@ class DeviceMemory:
         return self._counted(_KEPT)
 
     def leave(self) -> None:
+        for flat in [*self._made.values()]:
+            flat.fill_(POISON)
+        self._made.clear()
         self._period = None
         self._of_kind.empty_cache()
 
     def _counted(self, name: str) -> int:
         return int(self._of_kind.memory_stats(self._device).get(name, 0))
+
+    def _noted(self, flat: Any, tensor: Any) -> Any:
+        """Note what a tensor's bytes are, for as long as anybody has it."""
+        number = next(self._numbers)
+        self._made[number] = flat.detach()  # another object over the same memory, which keeps no tensor alive
+        weakref.finalize(tensor, self._made.pop, number, None).atexit = False
+        return tensor
 
     def _filled(self, nbytes: int, start: int) -> Any:
         flat = self._torch.empty(nbytes, dtype=self._torch.uint8, device=self._device)

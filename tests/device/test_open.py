@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 
@@ -13,6 +14,8 @@ from omni_ipc.device import api
 from omni_ipc.device.api import open_device
 from omni_ipc.device.host import HostDevice
 from omni_ipc.errors import EnvironmentMissing, UnknownName
+from omni_ipc.records import Verdict
+from omni_ipc.testbed import ControlledRuntime, explore
 from tests.support.lanes import ROOT
 from tests.support.simulated_torch import SimulatedTorch, devices_over
 
@@ -75,6 +78,22 @@ def test_who_leaves_a_device_to_others_does_not_open_it() -> None:
                 open_device(f"{kind}:0")
             with pytest.raises(EnvironmentMissing, match=f"Device '{kind}:1' is not here"):
                 api.require_device(f"{kind}:1")
+
+
+def test_a_device_is_the_current_one_of_whoever_adopts_it() -> None:
+    """Torch is told once, by the thread that it is for; the host has nobody to tell."""
+    torch = SimulatedTorch()
+    with devices_over(torch):
+        report = explore(functools.partial(_adopt, torch), declared=True)
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("['cuda:0']",))
+    HostDevice().adopt()
+
+
+def _adopt(torch: SimulatedTorch, rt: ControlledRuntime) -> list[str]:
+    torch.begin(rt)
+    torch.adopted.clear()
+    open_device("cuda").adopt()
+    return [*torch.adopted]
 
 
 def test_cuda_without_torch_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -12,7 +14,7 @@ import pytest
 
 from omni_ipc.device.api import Device, open_device
 from omni_ipc.device.host import HostDevice
-from omni_ipc.errors import UsageError
+from omni_ipc.errors import DeviceLost, UsageError
 from omni_ipc.transport.bell import create_doorbell
 from omni_ipc.transport.channel import LaneSender, PortReceiver
 from omni_ipc.transport.geometry import Geometry, SlotClass
@@ -24,7 +26,7 @@ from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.slab import Slab
 from omni_ipc.transport.writer import LaneWriter
-from tests.support.lanes import RT, plain_lane
+from tests.support.lanes import ROOT, RT, plain_lane
 from tests.support.slabs import Note
 
 KINDS = pytest.mark.parametrize(
@@ -68,6 +70,46 @@ def test_the_device_s_tensor_may_be_overwritten_after_the_copy(kind: str) -> Non
 
 
 @KINDS
+def test_what_is_conjugated_or_negated_only_in_name_arrives_as_what_it_is(kind: str) -> None:
+    """Torch would do it to the host's buffer before the copy is there; small, by a pinned buffer, and large."""
+    import torch
+
+    device = open_device(kind)
+    for count in (4, 1 << 20):
+        x = torch.complex(torch.full((count, 2), 1.0), torch.full((count, 2), 2.0)).to(device.name)
+        lazy = [x.conj(), x.mH, x.conj().imag]
+        assert [(each.is_conj(), each.is_neg()) for each in lazy] == [(True, False), (True, False), (False, True)]
+        host = device.to_host(lazy, after=device.record())
+        assert [each.unique().tolist() for each in (host[0].real, host[0].imag)] == [[1.0], [-2.0]]
+        assert [each.unique().tolist() for each in (host[1].real, host[1].imag)] == [[1.0], [-2.0]]
+        assert host[2].unique().tolist() == [-2.0]
+
+
+@pytest.mark.torch
+def test_a_copy_is_issued_of_nothing_that_is_conjugated_or_negated_only_in_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What torch does to the host's buffer behind a copy that nobody waits for comes too early."""
+    import torch
+
+    from omni_ipc.device.accelerator import Accelerator
+
+    copied: list[tuple[bool, bool, list[float]]] = []
+
+    class Buffer:
+        def copy_(self, source: torch.Tensor, *, non_blocking: bool) -> None:
+            copied.append((source.is_conj(), source.is_neg(), torch.view_as_real(source).tolist()[0]))
+
+    device = Accelerator.__new__(Accelerator)
+    vars(device).update(_device=torch.device("cpu"), _memory=None)
+    x = torch.tensor([1 + 2j])
+    monkeypatch.setattr(torch, "empty", lambda *_, **__: Buffer())
+    for lazy in (x.conj(), torch._neg_view(x)):
+        device._issue_copy(lazy)
+    assert copied == [(False, False, [1.0, -2.0]), (False, False, [-1.0, -2.0])]
+
+
+@KINDS
 def test_freed_device_memory_is_not_read(kind: str) -> None:
     """The output may be dropped while it is being copied: many rounds, each with a value of its own."""
     import torch
@@ -77,6 +119,36 @@ def test_freed_device_memory_is_not_read(kind: str) -> None:
         host = device.to_host(torch.full((1 << 18,), value, device=device.name), after=device.record())
         gc.collect()
         assert host.unique().tolist() == [value]
+
+
+@pytest.mark.cuda
+def test_a_thread_that_has_adopted_a_device_opens_nothing_on_the_first_one() -> None:
+    """In a process of its own: a copy by a thread leaves no context there, and "cuda" is the adopted one."""
+    import torch
+
+    if torch.cuda.device_count() < 2:
+        pytest.skip("there is no second CUDA device")
+    program = """if True:
+        import ctypes, threading, torch
+        from omni_ipc.device.api import open_device
+
+        def bring():
+            device.adopt()
+            (host,) = device.to_host([torch.ones(1 << 16, device="cuda")], after=device.record())
+            flags, active = ctypes.c_uint(), ctypes.c_int()
+            ctypes.CDLL("libcuda.so.1").cuDevicePrimaryCtxGetState(0, ctypes.byref(flags), ctypes.byref(active))
+            print(int(host.sum()), torch.cuda.current_device(), active.value)
+
+        device = open_device("cuda:1")
+        device.adopt()
+        thread = threading.Thread(target=bring)
+        thread.start()
+        thread.join()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout == "65536 1 0\n", done.stderr
 
 
 @KINDS
@@ -163,22 +235,91 @@ def test_memory_that_cuda_refuses_to_pin_costs_nothing_but_time() -> None:
 
 
 @pytest.mark.torch
+def test_a_device_that_fails_at_an_event_is_lost_to_its_process() -> None:
+    """It waits for nothing there, so what fails is what was before; the sentence is the first of torch's."""
+    from omni_ipc.device.accelerator import Accelerator
+
+    told = "CUDA error: device-side assert triggered"
+
+    def record(stream: object) -> None:
+        raise RuntimeError(f"{told}\nCUDA kernel errors might be asynchronously reported at some other API call.")
+
+    device = Accelerator.__new__(Accelerator)
+    vars(device).update(name="cuda:0", _side=None, _event=lambda: SimpleNamespace(record=record))
+    with pytest.raises(DeviceLost, match=rf"cuda:0 answers this process no more: {told}\. Look at"):
+        device.require_usable()
+
+
+@pytest.mark.cuda
+def test_cuda_is_lost_behind_an_assertion_and_not_behind_a_lack_of_memory() -> None:
+    """In a process of its own, which ends with it."""
+    program = """if True:
+        import torch
+        from omni_ipc.device.api import open_device
+        from omni_ipc.errors import DeviceLost
+        device = open_device("cuda")
+        for ask in (lambda: torch.empty(1 << 50, device="cuda"), lambda: torch.zeros(1, device="cuda").fill_("text")):
+            try:
+                ask()
+            except Exception as error:
+                device.require_usable()
+                print("survived", type(error).__name__)
+        beyond = torch.zeros(1, device="cuda")[torch.tensor([5], device="cuda")]
+        try:
+            device.to_host([beyond], after=device.record())
+        except Exception as error:
+            try:
+                device.require_usable()
+            except DeviceLost as lost:
+                print(lost)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout.count("survived") == 2, done.stderr
+    assert "cuda:0 answers this process no more: CUDA error: device-side assert triggered." in done.stdout
+
+
+@pytest.mark.torch
 @pytest.mark.parametrize("is_lost", [False, True])
-def test_a_device_that_is_closed_gives_back_what_torch_keeps_for_its_copies(
-    is_lost: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("calls_it", ["empty_host_cache", "_host_emptyCache", ""])
+def test_a_device_that_is_closed_gives_back_what_torch_keeps(
+    calls_it: str, is_lost: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker's process is used again, and its memory would be that of the largest outputs so far for good."""
+    """The worker's process is used again, and its memory would be that of the largest outputs, and of all weights."""
     import torch
 
     from omni_ipc.device.accelerator import Accelerator
 
     closed: list[str] = []
 
-    def give_back() -> None:
-        closed.append("given back")
-        if is_lost:
-            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+    def giving_back(what: str) -> Callable[[], None]:
+        def give_back() -> None:
+            closed.append(what)
+            if is_lost:
+                raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-    monkeypatch.setattr(torch, "accelerator", SimpleNamespace(empty_host_cache=give_back))
-    Accelerator.__new__(Accelerator).close()
-    assert closed == ["given back"]
+        return give_back
+
+    named = SimpleNamespace(**{calls_it: giving_back("buffers")})
+    monkeypatch.setattr(torch, "accelerator", named)
+    monkeypatch.setattr(torch, "_C", named)
+    device = Accelerator.__new__(Accelerator)
+    device._torch = SimpleNamespace(empty_cache=giving_back("memory"))
+    device.close()
+    assert closed == (["buffers"] if calls_it else []) + ["memory"]
+
+
+@pytest.mark.cuda
+def test_a_cuda_device_that_is_closed_keeps_no_memory() -> None:
+    """Torch has given back to the driver what nobody looks at."""
+    import torch
+
+    device = open_device("cuda")
+    weights = torch.ones(256 << 20, dtype=torch.uint8, device=device.name)
+    device.to_host([weights], after=device.record())
+    del weights
+    gc.collect()
+    kept = torch.cuda.memory_reserved(device.name)
+    device.close()
+    assert kept - torch.cuda.memory_reserved(device.name) >= 256 << 20

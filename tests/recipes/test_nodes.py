@@ -165,6 +165,28 @@ def test_a_check_that_is_interrupted_in_the_set_up_says_so(checkout: Path) -> No
     assert not list(checkout.parent.glob("omni-ipc-check.*"))
 
 
+LACKING = """#!{python}
+import sys
+if sys.argv[1] == "-c":
+    sys.exit("{lacks}" in sys.argv[2].replace(",", " ").split())
+print(*sys.argv[1:])
+"""
+"""A Python that lacks a module, and says what else it is asked for."""
+
+
+@pytest.mark.parametrize("lacks", ["omni_ipc.cli.app", "pytest", "hypothesis", "pytest_timeout", ""])
+def test_a_python_that_lacks_something_of_the_check_is_set_up(checkout: Path, lacks: str) -> None:
+    """Without the time limit of tests, too, which our configuration of pytest names; one with all of it is taken."""
+    shutil.copy(STRESS / "gpu_check.sh", checkout / "stress")
+    (checkout / "stress" / "setup.sh").write_text("echo set up\nexit 2\n")
+    python = checkout.parent / "python"
+    python.write_text(LACKING.format(python=sys.executable, lacks=lacks))
+    python.chmod(0o755)
+    script = str(checkout / "stress" / "gpu_check.sh")
+    _, out, _ = ended(started(checkout, "sh", script, "--python", str(python)))
+    assert out.startswith("set up" if lacks else "-m omni_ipc stress check")
+
+
 def test_wheels_of_another_checkout_are_refused(tmp_path: Path) -> None:
     """What lies here is to be checked: not one that differs in a module, or lacks one, or is no wheel."""
     for path in ("checkout/omni_ipc", "wheels"):

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from omni_ipc.device.host import HostDevice
 from omni_ipc.errors import OmniError, PeerFailed
 from omni_ipc.records import Verdict
 from omni_ipc.seam.api import Future, Runtime, Task
@@ -116,7 +117,7 @@ class World:
         patch.setattr(hosted, "os", SimpleNamespace(**{**vars(os), "_exit": _exit}))
         patch.setattr(hosted, "gc", SimpleNamespace(collect=lambda: None))  # it takes most of the time of a run
         patch.setattr(hosted, "make_runtime", lambda spec, others: own)
-        patch.setattr(hosted, "make_device", lambda rt, spec: SimpleNamespace(close=lambda: None))
+        patch.setattr(hosted, "make_device", lambda rt, spec: HostDevice())
         patch.setattr(hosted, "make_worker", self._make_worker)
         patch.setattr(host, "NativeRuntime", lambda: rt)
         patch.setattr(host, "select", SimpleNamespace(poll=lambda: Poll(self), POLLIN=select.POLLIN))

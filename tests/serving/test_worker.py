@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
+from omni_ipc.device.api import DeviceEvent
 from omni_ipc.device.host import HostDevice
 from omni_ipc.errors import FormatError, UsageError
 from omni_ipc.serving.messages import CallFailed, ComputeDone, ComputeFailed, OutputFailed, OutputReady, Returned
@@ -246,6 +248,32 @@ def test_a_worker_whose_engine_has_left_ends_as_if_it_was_stopped() -> None:
     bench.leave()
     bench.ended.result(PATIENCE_S)
     assert [type(said) for said in bench.rest_of_outputs()] == [OutputReady]
+
+
+class Adopted(HostDevice):
+    """Takes down who adopts it, and who has not by then what it is asked for."""
+
+    def __init__(self) -> None:
+        self.by: list[str] = []
+
+    def adopt(self) -> None:
+        self.by.append(threading.current_thread().name)
+
+    def record(self) -> DeviceEvent:
+        assert threading.current_thread().name in self.by
+        return super().record()
+
+    def to_host(self, tree: Any, *, after: DeviceEvent) -> Any:
+        assert threading.current_thread().name in self.by
+        return super().to_host(tree, after=after)
+
+
+def test_both_threads_of_a_worker_adopt_its_device() -> None:
+    """Before they use it, once each: a thread begins with the first device, whichever the worker's is."""
+    device = Adopted()
+    with working(Told(), device=device) as bench:
+        check_serves(bench)
+    assert sorted(device.by) == ["worker.main", "worker.output"]
 
 
 class Mute:

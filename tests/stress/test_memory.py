@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from omni_ipc import trees
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.serving.requests import Request
-from omni_ipc.stress.memory import HostMemory
+from omni_ipc.stress.memory import POISON, HostMemory
 from omni_ipc.stress.outputs import PERIOD, Kind
 from omni_ipc.stress.pipeline import Varied
 
@@ -121,6 +122,27 @@ def test_a_model_shows_what_its_process_keeps_of_the_device_whenever_that_may_ha
     model.forward([request(KIB), request(KIB, Kind.ROW)])
     model.sleep(1)
     assert shown == [2 << 20, 4 << 20, 0]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", Kind)
+def test_a_sleep_spoils_what_was_made_on_a_device_and_is_still_looked_at(kind: Kind) -> None:
+    """As on the host: whoever sleeps without a drain brings wrong bytes. What nobody has any more is kept by nobody."""
+    import torch
+
+    from omni_ipc.stress.memory import DeviceMemory
+
+    memory = DeviceMemory("cpu")
+    memory._of_kind = SimpleNamespace(memory_stats=lambda _: {}, empty_cache=lambda: None)
+    model = Varied(rt=Clock())
+    model._memory = memory
+    made = model.forward([request(8 * KIB, kind), request(8 * KIB, kind)])
+    model.forward([request(8 * KIB, kind)])  # nobody has it
+    tensors = [leaf for leaf in trees.leaves(made) if isinstance(leaf, torch.Tensor)]
+    assert len(memory._made) == len(tensors)
+    model.sleep(1)
+    for tensor in tensors:
+        assert set(bytes(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())) <= {POISON}
 
 
 @pytest.mark.torch

@@ -45,6 +45,12 @@ class Tensor:
     def detach(self) -> Tensor:
         return self
 
+    def resolve_conj(self) -> Tensor:
+        return self
+
+    def resolve_neg(self) -> Tensor:
+        return self
+
     def copy_(self, source: Tensor, *, non_blocking: bool) -> Tensor:
         assert non_blocking
         self._torch.world.copy(source.block, self.block)
@@ -101,6 +107,7 @@ class SimulatedTorch(ModuleType):
         self.Tensor = Tensor
         self.__version__ = "simulated"
         self.device = str
+        self.adopted: list[str] = []  # by threads, each as its own
         self.cuda = self._module(BlockingEvent)
         self.xpu = self._module(Event)
 
@@ -114,6 +121,8 @@ class SimulatedTorch(ModuleType):
             stream=self._on,
             synchronize=lambda _: self.world.synchronize(),
             device=lambda _: nullcontext(),
+            set_device=self.adopted.append,
+            empty_cache=lambda: None,
         )
 
     def begin(self, rt: ControlledRuntime) -> SimulatedDevice:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
+from typing import TYPE_CHECKING
 
 from omni_ipc.device.api import open_device
 from omni_ipc.errors import EnvironmentMissing
@@ -11,10 +13,13 @@ from omni_ipc.seam.api import Runtime
 from omni_ipc.seam.native import NativeRuntime
 from omni_ipc.stress.devices.pipeline import Streams
 
+if TYPE_CHECKING:
+    from omni_ipc.stress.devices.held import HeldCuda
+
 _TRIES = 4
 _SHARED = (
-    "Streams of the device wait for each other, as they share a queue: they are held back by the host instead. More "
-    "queues may help: export CUDA_DEVICE_MAX_CONNECTIONS=32"
+    "Streams of the device wait for each other, as they share a queue: they are held back by the host instead.",
+    "More queues may help: export CUDA_DEVICE_MAX_CONNECTIONS=32",
 )
 
 
@@ -33,20 +38,30 @@ def open_streams(rt: Runtime, kind: str = "cpu") -> Streams:
     name = open_device(kind).name
     from omni_ipc.stress.devices.threaded import ThreadedStreams
 
-    if not name.startswith("cuda:"):
-        return ThreadedStreams(rt, name)
+    if name.startswith("cuda:"):
+        try:
+            return _open_held(rt, name)
+        except EnvironmentMissing as error:
+            warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+    return ThreadedStreams(rt, name)
+
+
+def _open_held(rt: Runtime, name: str) -> HeldCuda:
+    """Open a device whose two streams it holds back itself, one of them whatever the other does.
+
+    Raises:
+        EnvironmentMissing: it cannot, or only for some streams, of which the default one is special; or they share a
+            queue whichever they are. Nothing is left open.
+    """
     from omni_ipc.stress.devices.gates import DriverGate, require_gates
     from omni_ipc.stress.devices.held import HeldCuda
 
-    try:
-        driver = require_gates(NativeRuntime(), name)
-    except EnvironmentMissing as error:
-        warnings.warn(str(error), RuntimeWarning, stacklevel=2)
-        return ThreadedStreams(rt, name)
+    driver = require_gates(NativeRuntime(), name)
     for _ in range(_TRIES):  # torch gives another side stream each time
         device = HeldCuda(rt, int(name.partition(":")[2]), functools.partial(DriverGate, driver), NativeRuntime())
-        if device.are_apart():
-            return device
-        device.close()
-    warnings.warn(_SHARED, RuntimeWarning, stacklevel=2)
-    return ThreadedStreams(rt, name)
+        with contextlib.ExitStack() as undo:
+            undo.callback(device.close)
+            if device.are_apart():
+                undo.pop_all()
+                return device
+    raise EnvironmentMissing(*_SHARED)

@@ -50,6 +50,9 @@ class ThreadedStreams:
     def prepare(self, fn: Callable[[], torch.Tensor], count: int) -> None:
         """Do nothing: no device waits for anything here."""
 
+    def adopt(self) -> None:
+        self._device.adopt()
+
     def record(self) -> ThreadedEvent:
         with self._rt.region("Device.Record"):
             return ThreadedEvent(self._default.issue("reach", at_once))
@@ -85,6 +88,9 @@ class ThreadedStreams:
     def synchronize(self) -> None:
         for stream in (self._default, self._side):
             stream.issue("reach", at_once).result()
+
+    def require_usable(self) -> None:
+        self._device.require_usable()
 
     def _compute(self, does: str, run: Callable[[], object]) -> Future[None]:
         return self._default.issue(does, lambda: self._whole(run))

@@ -89,6 +89,9 @@ class SimulatedDevice:
         """Issue a copy to the calling task's stream."""
         self.current().issue(f"copy {source.name} to {target.name}", lambda: target.put(source.get()))
 
+    def adopt(self) -> None:
+        """Do nothing: there is no other one."""
+
     def record(self) -> SimulatedEvent:
         return self.current().record()
 
@@ -127,6 +130,9 @@ class SimulatedDevice:
     def synchronize(self) -> None:
         for stream in (self.default, self._side):
             stream.record().synchronize()
+
+    def require_usable(self) -> None:
+        """Do nothing: it is never lost."""
 
     def _map(self, tree: Any) -> Any:
         if isinstance(tree, (list, tuple)):

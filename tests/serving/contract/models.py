@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from omni_ipc.device.api import DeviceEvent
+from omni_ipc.device.api import DeviceEvent, HostMemory
 from omni_ipc.device.host import HostDevice, HostEvent
+from omni_ipc.errors import DeviceLost
 from omni_ipc.pipelines.synthetic import Synthetic
 from omni_ipc.seam.api import Runtime
 from omni_ipc.serving.requests import Request
@@ -194,6 +195,47 @@ class LateDevice(HostDevice):
 class _LateEvent(HostEvent):
     def synchronize(self) -> None:
         time.sleep(LateDevice.LATE_S)
+
+
+class LostDevice(HostDevice):
+    """Is lost to its process by something, and fails at all that it is asked for from then on."""
+
+    ERROR = "CUDA error: an illegal memory access was encountered"
+    _is_lost = False  # to this process
+    _at = ""
+
+    def to_host(self, tree: Any, *, after: DeviceEvent) -> Any:
+        self._answer("copy")
+        return super().to_host(tree, after=after)
+
+    def land_in(self, memory: HostMemory) -> None:
+        self._answer("land in")
+
+    def close(self) -> None:
+        with contextlib.suppress(RuntimeError):
+            self._answer("close")
+
+    def require_usable(self) -> None:
+        if self._is_lost:
+            raise DeviceLost(self.name, self.ERROR)
+
+    def _answer(self, what: str) -> None:
+        if what == self._at:
+            LostDevice._is_lost = True
+        if self._is_lost:
+            raise RuntimeError(self.ERROR)
+
+
+class LostByCopy(LostDevice):
+    """Is lost by the first copy."""
+
+    _at = "copy"
+
+
+class LostUnseen(LostDevice):
+    """Is lost so late that its worker ends without a word of it."""
+
+    _at = "close"
 
 
 class Odd(Model):

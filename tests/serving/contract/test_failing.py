@@ -15,7 +15,7 @@ from omni_ipc.serving.group import HostGroup
 from omni_ipc.serving.hosted import FAILED
 from omni_ipc.serving.requests import Request
 from tests.serving.contract.engines import MODEL, holds_nothing, is_output_of
-from tests.serving.contract.models import FAILURE, SPAWN
+from tests.serving.contract.models import FAILURE, SPAWN, LostByCopy, LostDevice, LostUnseen
 
 MAIN, OUTPUT, CLOSE = "Worker.Reply", "Worker.Settle", "Worker.Close"
 CASES = [
@@ -82,4 +82,37 @@ def test_a_worker_that_fails_at_its_end_has_said_no_goodbye_and_its_process_is_r
         with failing_at(CLOSE, hosts) as engine:
             assert error_of(engine, "a") is None
             assert not engine.shutdown()
+        check_next(hosts, before)
+
+
+@contextlib.contextmanager
+def losing(device: type[LostDevice], hosts: HostGroup) -> Iterator[Engine]:
+    """Run an engine whose worker loses its device."""
+    config = EngineConfig(device=f"{device.__module__}:{device.__name__}", shutdown_timeout_s=5)
+    with Engine(config, PipelineSpec(MODEL), hosts=hosts) as engine:
+        yield engine
+
+
+def test_a_process_to_which_its_device_is_lost_is_replaced() -> None:
+    """The request hears of what its copy met, health of the device; nothing would be computed there any more."""
+    with HostGroup() as hosts:
+        before = hosts.pids
+        with losing(LostByCopy, hosts) as engine:
+            told = error_of(engine, "a")
+            assert isinstance(told, PeerFailed)
+            assert LostDevice.ERROR in str(told)
+            assert hosts._hosts[0]._process.wait(30) == FAILED
+            with pytest.raises(PeerFailed, match="answers this process no more"):
+                engine.check_health()
+        check_next(hosts, before)
+
+
+def test_a_process_that_has_lost_its_device_unseen_ends_as_no_worker_can_be_built_there() -> None:
+    """One start fails, and says why; the next one has another process."""
+    with HostGroup() as hosts:
+        before = hosts.pids
+        with losing(LostUnseen, hosts) as engine:
+            assert error_of(engine, "a") is None
+        with pytest.raises(PeerFailed, match="answers this process no more"), losing(LostUnseen, hosts):
+            pass
         check_next(hosts, before)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from omni_ipc.errors import EnvironmentMissing
 from omni_ipc.seam.native import NativeRuntime
 
 pytestmark = pytest.mark.torch
@@ -77,3 +78,27 @@ def test_streams_that_share_a_queue_are_exchanged_and_after_some_of_them_tasks_t
     with shared if apart == 99 else contextlib.nullcontext():
         opened = opening.open_streams(NativeRuntime(), "cuda")
     assert (opened == "cuda:0", len(closed)) == ((True, 4) if apart == 99 else (False, apart - 1))
+
+
+def test_a_driver_that_holds_back_no_default_stream_is_told_and_tasks_take_the_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It held back the side stream that was tried first; what was opened by then is closed."""
+    from omni_ipc.stress.devices import gates, held, opening, threaded
+
+    closed: list[str] = []
+
+    class Held:
+        def __init__(self, *_: object) -> None:
+            self.close = lambda: closed.append("closed")
+
+        def are_apart(self) -> bool:
+            raise EnvironmentMissing("CUDA's driver answered cuStreamWaitValue32 with 400.", "Nothing is left out.")
+
+    monkeypatch.setattr(opening, "open_device", lambda _: SimpleNamespace(name="cuda:0"))
+    monkeypatch.setattr(gates, "require_gates", lambda *_: None)
+    monkeypatch.setattr(held, "HeldCuda", Held)
+    monkeypatch.setattr(threaded, "ThreadedStreams", lambda _, name: name)
+    with pytest.warns(RuntimeWarning, match=r"cuStreamWaitValue32 with 400\. Nothing is left out\."):
+        assert opening.open_streams(NativeRuntime(), "cuda") == "cuda:0"
+    assert closed == ["closed"]
