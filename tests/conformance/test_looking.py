@@ -202,6 +202,22 @@ def test_an_action_that_must_come_before_must_come_of_the_same_ids() -> None:
     assert view.leaving == {"2": "Consumer.Drop without ConsumerWait"}
 
 
+def test_an_action_that_must_be_somewhere_may_come_behind() -> None:
+    """Who settles first, and announces then, is for the model to judge; who never announces is a further worker."""
+    spec, lens = find_lens("DrainBeforeSleep", load())
+    hands_over, settles, announces = (
+        msgspec.structs.replace(step(f"Worker.{name}", begin=begin, output="1"), task=f"worker.{task}")
+        for begin, (name, task) in enumerate([("HandOver", "main"), ("Settle", "output"), ("Announce", "output")])
+    )
+    view = view_of(hands_over, settles, announces, spec=spec, lens=lens)
+    assert told(view) == ["WorkerHandOver(output=1)", "WorkerSettle(output=1)", "WorkerAnnounce(output=1)"]
+    further = view_of(hands_over, settles, spec=spec, lens=lens)
+    assert (told(further), further.leaving) == (
+        ["WorkerHandOver(output=1)"],
+        {"": "Worker.Settle without WorkerAnnounce"},
+    )
+
+
 def test_who_leaves_takes_along_all_that_it_had_not_let_go() -> None:
     """What was announced of it, and unpacked: else the pump would wait for it for ever."""
     spec, lens = find_lens("PumpSurvival", load())

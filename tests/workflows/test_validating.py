@@ -26,7 +26,7 @@ from omni_ipc.records import Verdict
 from omni_ipc.workflows.recording import record
 from omni_ipc.workflows.validating import validate_recordings
 from tests.support.lanes import ROOT
-from tests.support.recordings import cut_before, cut_inside, doctored, without
+from tests.support.recordings import cut_before, cut_inside, doctored, moved, without
 from tests.workflows.violations import LEFT, Recorded
 
 TRACE = find_folder() / "trace"
@@ -125,6 +125,15 @@ def test_a_rejection_tells_how_far_each_task_came_and_which_guard_was_false() ->
     assert 'WorkerAnnounce("1")' in rejection.enabled
     assert {(each.task, each.taken, each.of) for each in rejection.followed} >= {("pump", 0, 2), ("dispatcher", 0, 1)}
     assert rejection.state["splits"] == "{}"
+
+
+def test_a_worker_that_settles_each_output_before_it_announces_any_is_rejected(tmp_path: Path) -> None:
+    """It gives memory back that is still to be read; no announcement had come when it settled first."""
+    late = doctored(TRACE / "ok" / "sleeps", tmp_path / "late", moved("Worker.Announce", 60))
+    (session,) = validate_recordings([late], spec="DrainBeforeSleep").sessions
+    assert session.answer is Answer.REJECTED
+    assert session.rejection is not None
+    assert session.rejection.step.startswith("WorkerSettle(")
 
 
 def test_a_step_that_was_begun_by_who_was_killed_may_have_happened_or_not(tmp_path: Path) -> None:

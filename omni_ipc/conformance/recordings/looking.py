@@ -67,19 +67,22 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
     if untold := [name for name, field in lens.told.values() if (name, field) not in session.values]:
         beyond |= {"": f"no {untold[0]}"}
     others = dict(_numbers_of_others(recorded, vocabulary, lens))
+    everything = [_seen(step, vocabulary, spec, lens) for step in recorded]
     steps: list[Seen] = []
     leaving: dict[str, str] = {}
-    for step in recorded:
+    for step, seen in zip(recorded, everything, strict=True):
         for family in _leaving(step, vocabulary, spec, lens):
             leaving.setdefault(family, f"{step.action} raised {step.error}" if step.error else step.action)
         if lens.longest and len(steps) == lens.longest:
             leaving.setdefault("", f"its {lens.longest:,}th step")
-        seen = _seen(step, vocabulary, spec, lens)
-        if seen is not None and (before := lens.after.get(seen.action)) and not _came(before, seen, steps, lens):
-            leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} without {before}")
-        if seen is not None and (behind := _is_behind(seen, others, lens)):
-            leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} behind another's {behind}")
-        if seen is not None and not _families(seen, lens) & (beyond.keys() | leaving.keys()):
+        if seen is None:
+            continue
+        staying = _families(seen, lens) - leaving.keys()
+        if staying and (lacking := _lacking(seen, steps, everything, lens)):
+            leaving |= dict.fromkeys(staying, f"{step.action} without {lacking}")
+        elif staying and (behind := _is_behind(seen, others, lens)):
+            leaving |= dict.fromkeys(staying, f"{step.action} behind another's {behind}")
+        if not _families(seen, lens) & (beyond.keys() | leaving.keys()):
             steps.append(seen)
     held = set(_held(steps, lens))
     kept = tuple(seen for seen in steps if not (id(seen) in held and leaving.keys() & _families(seen, lens)))
@@ -107,10 +110,18 @@ def _families(seen: Seen, lens: Lens) -> set[str]:
     return {*map(lens.family, seen.params.values())} if lens.families else {""}
 
 
-def _came(before: str, seen: Seen, steps: Iterable[Seen], lens: Lens) -> bool:
-    """Tell whether an action has come before, of the ids that a step speaks of."""
+def _lacking(seen: Seen, before: Iterable[Seen], everything: Iterable[Seen | None], lens: Lens) -> str:
+    """Name the action that a step is not the model's without, if it has not come of the same ids."""
+    for action, among in ((lens.after.get(seen.action), before), (lens.needs.get(seen.action), everything)):
+        if action is not None and not _has(action, seen, among, lens):
+            return action
+    return ""
+
+
+def _has(action: str, seen: Seen, among: Iterable[Seen | None], lens: Lens) -> bool:
+    """Tell whether an action is among steps, of the ids that a step speaks of."""
     ids = _families(seen, lens)
-    return any(each.action == before and ids & _families(each, lens) for each in steps)
+    return any(each is not None and each.action == action and ids & _families(each, lens) for each in among)
 
 
 def _numbers_of_others(steps: Iterable[Step], vocabulary: Mapping[str, str], lens: Lens) -> Iterator[tuple[str, int]]:
