@@ -45,6 +45,7 @@ def test_an_engine_and_its_workers_are_one_session() -> None:
     assert taken.changes["OutputTable", "_unsplit"].came == ("1",)
     inside = {step.inside_of for step in session.steps if step.action == "Writer.Publish"}
     assert ("Worker.Announce",) in inside
+    assert "Writer.Publish" in {step.action for step in announced.inner}
 
 
 def test_what_does_not_share_memory_are_several_sessions(tmp_path: Path) -> None:

@@ -73,6 +73,22 @@ def moved(action: str, seconds: float) -> Edit:
     return edit
 
 
+def changed(action: str, name: str, field: str, *, nth: int = -1, **keys: list[Any]) -> Edit:
+    """Let a region of a name have changed a field of an object that it looked at."""
+
+    def edit(rows: list[Row]) -> Iterable[Row]:
+        steps = _steps_of(rows, action)
+        if steps:
+            number = next(row["object"] for row in rows if row.get("name") == name)
+            ended = [row for row in rows if row["kind"] == "ended" and row["step"] in steps][nth]
+            assert number in ended["looked"]
+            kept = [change for change in ended.get("changes", []) if change["field"] != field]
+            ended["changes"] = [*kept, {"object": number, "field": field, **keys}]
+        return rows
+
+    return edit
+
+
 def cut_before(action: str) -> Edit:
     """End the file of the process that has such a region right before it, as if it had been killed there."""
 

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,7 +27,7 @@ from omni_ipc.records import Verdict
 from omni_ipc.workflows.recording import record
 from omni_ipc.workflows.validating import validate_recordings
 from tests.support.lanes import ROOT
-from tests.support.recordings import cut_before, cut_inside, doctored, moved, without
+from tests.support.recordings import changed, cut_before, cut_inside, doctored, moved, without
 from tests.workflows.violations import LEFT, Recorded
 
 TRACE = find_folder() / "trace"
@@ -134,6 +135,41 @@ def test_a_worker_that_settles_each_output_before_it_announces_any_is_rejected(t
     assert session.answer is Answer.REJECTED
     assert session.rejection is not None
     assert session.rejection.step.startswith("WorkerSettle(")
+
+
+@pytest.mark.parametrize(
+    ("region", "change", "step", "why"),
+    [
+        (
+            "Stream.Deliver",
+            {"name": "Scheduler", "field": "_open", "gone": ["waiting"], "nth": 1},
+            "StreamDeliver(number=2)",
+            'OpenNames was {}, and Scheduler._open has lost {"waiting"}',
+        ),
+        (
+            "Engine.Admit",
+            {"name": "Scheduler", "field": "_open", "came": ["slow", "waiting"], "nth": 1},
+            "EngineAdmit(number=waiting)",
+            "",
+        ),
+        (
+            "Consumer.Drop",
+            {"name": "OutputTable", "field": "_cached", "came": ["3"]},
+            "EngineAbort()",
+            "",
+        ),
+    ],
+)
+def test_what_a_step_changes_beyond_the_model_is_rejected(
+    region: str, change: dict[str, Any], step: str, why: str, tmp_path: Path
+) -> None:
+    """What it took away must have been there; what it did in a region inside of it, it did itself."""
+    spoilt = doctored(TRACE / "ok" / "admits", tmp_path / "spoilt", changed(region, **change))
+    (session,) = validate_recordings([spoilt], spec="Admission").sessions
+    rejection = session.rejection
+    assert rejection is not None
+    assert rejection.step.startswith(step)
+    assert why in "".join(refused.why for refused in rejection.refused)
 
 
 def test_a_step_that_was_begun_by_who_was_killed_may_have_happened_or_not(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Looking at a recording through a model: which of its steps the model speaks of, and with which parameters.
 
 An action is the region of the same name ("PumpDeliver" is "Pump.Deliver"), and its parameters are the region's fields
-of the same name, or the name of its task. What the model does not speak of, it must not be asked about, and it is told
+of the same name, or the name of its task. Whatever happens in regions inside of it is a part of it, with all that
+changes there. What the model does not speak of, it must not be asked about, and it is told
 why. A family of ids (the outputs of one batch)
 
 - is left out if it meets a region that the lens calls beyond the model;
@@ -22,6 +23,7 @@ from omni_ipc.conformance.models.manifest import Spec
 from omni_ipc.conformance.recordings.lens import Lens
 from omni_ipc.conformance.recordings.sessions import Session, Step
 from omni_ipc.errors import UsageError
+from omni_ipc.recordings import Change
 from omni_ipc.records import Field
 
 TASK = "task"
@@ -60,7 +62,7 @@ class View(msgspec.Struct, frozen=True):
 def look(session: Session, spec: Spec, lens: Lens) -> View:
     """Look at a session."""
     vocabulary = {region(action): action for action in spec.actions}
-    recorded = [*session.steps, *_deaths(session, lens)]
+    recorded = [*(_whole(step, vocabulary) for step in session.steps), *_deaths(session, lens)]
     beyond = {family: step.action for step in recorded for family in _beyond(step, lens)}
     if lens.alone in session.doubles:
         beyond |= {"": f"several {lens.alone}"}
@@ -104,6 +106,29 @@ def untold(session: Session, lens: Lens) -> tuple[str, ...]:
     """Name the fields that a lens observes of watched objects, and of which a session tells nothing."""
     watched = {name: fields for name, fields in lens.observes.items() if name in session.fields}
     return tuple(f"{name}.{field}" for name in watched for field in watched[name].keys() - session.fields[name])
+
+
+def _whole(step: Step, vocabulary: Mapping[str, str]) -> Step:
+    """Give a step that is an action with what was looked at, and has changed, in the regions inside of it."""
+    if not step.inner or step.action not in vocabulary or step.end_ns is None or _is_inside(step, vocabulary):
+        return step
+    parts = [*_in_order_of_ends(step)]
+    looked = tuple(dict.fromkeys(name for part in parts for name in part.looked))
+    changes: dict[tuple[str, str], Change] = {}
+    for field, change in (changed for part in parts for changed in part.changes.items()):
+        changes[field] = changes[field].then(change) if field in changes else change
+    return msgspec.structs.replace(step, looked=looked, changes=changes)
+
+
+def _in_order_of_ends(step: Step) -> Iterator[Step]:
+    for each in step.inner:
+        yield from _in_order_of_ends(each)
+    yield step
+
+
+def _is_inside(step: Step, vocabulary: Mapping[str, str]) -> bool:
+    """Tell whether a step is a part of an action."""
+    return any(outer in vocabulary for outer in step.inside_of)
 
 
 def _families(seen: Seen, lens: Lens) -> set[str]:
@@ -161,7 +186,7 @@ def _held(steps: Iterable[Seen], lens: Lens) -> Iterator[int]:
 def _seen(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Seen | None:
     """Give the action that a step is; inside of another action it is a part of that one."""
     action = vocabulary.get(step.action)
-    if action is None or any(outer in vocabulary for outer in step.inside_of):
+    if action is None or _is_inside(step, vocabulary):
         return None
     if not spec.actions[action] and _is_anothers(step, action, lens):
         return None
@@ -189,7 +214,7 @@ def _beyond(step: Step, lens: Lens) -> Iterator[str]:
 def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Iterator[str]:
     """Name the families that the model cannot follow through this step."""
     action = vocabulary.get(step.action)
-    if any(outer in vocabulary for outer in step.inside_of):
+    if _is_inside(step, vocabulary):
         return
     if action is not None and (_is_refused(step, action, lens) or _is_anothers(step, action, lens)):
         seen = _seen(step, vocabulary, spec, lens)

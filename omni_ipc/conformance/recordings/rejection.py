@@ -19,6 +19,7 @@ from omni_ipc.conformance.tlc.running import module_text
 from omni_ipc.conformance.tlc.syntax import Definition, read_definitions
 from omni_ipc.errors import Inconclusive
 from omni_ipc.recordings import Change
+from omni_ipc.records import Field
 from omni_ipc.values import Value, show
 
 
@@ -194,11 +195,16 @@ class _Rejected:
         changes, differences = dict(lens.observed(step)), []
         variables = [(name, field, v) for name, fields in lens.observes.items() for field, v in fields.items()]
         for (name, field, variable), model in zip(variables, values, strict=True):
-            recorded = self._recorded(state[variable], changes.get(variable)) if name in step.looked else model
+            if name not in step.looked:
+                continue
+            before, change = state[variable], changes.get(variable)
+            recorded, unlike = self._recorded(before, change), ""
             if recorded != model:
-                differences.append(
-                    f"{variable} is {show(model)}, and {name}.{field} is {show(recorded)} in the recording"
-                )
+                unlike = f"{variable} is {show(model)}, and {name}.{field} is {show(recorded)} in the recording"
+            elif unlike_before := self._unlike_before(before, change):
+                unlike = f"{variable} was {show(before)}, and {name}.{field} {unlike_before} in the recording"
+            if unlike:
+                differences.append(unlike)
         return f"behind it, {'; '.join(differences) or 'something else differs'}."
 
     def _recorded(self, before: Value, change: Change | None) -> Value:
@@ -208,12 +214,27 @@ class _Rejected:
         if change.value is not None:
             return change.value
         assert isinstance(before, frozenset), "keys come to sets and go from them"
-        came, gone = (frozenset(key for key in keys if self._is_ours(key)) for keys in (change.came, change.gone))
+        came, gone = self._ours(change)
         return (before - gone) | came
 
-    def _is_ours(self, key: object) -> bool:
-        lens = self._bench.lens
-        return not lens.families or lens.family(str(key)) in self._case.slots
+    def _unlike_before(self, before: Value, change: Change | None) -> str:
+        """Say what has gone and was not there, or has come and was."""
+        if change is None or change.value is not None:
+            return ""
+        assert isinstance(before, frozenset), "keys come to sets and go from them"
+        came, gone = self._ours(change)
+        if lost := gone - before:
+            return f"has lost {show(lost)}"
+        return f"has got {show(came & before)}" if came & before else ""
+
+    def _ours(self, change: Change) -> tuple[frozenset[Field], frozenset[Field]]:
+        """Give the keys that have come and gone, of the families that are looked at."""
+        lens, slots = self._bench.lens, self._case.slots
+        came, gone = (
+            frozenset(key for key in keys if not lens.families or lens.family(str(key)) in slots)
+            for keys in (change.came, change.gone)
+        )
+        return came, gone
 
     def _repair(self, repairs: Sequence[Any]) -> tuple[str, str | None]:
         """Choose among the repairs that work: what changes least comes first, and then what comes last."""

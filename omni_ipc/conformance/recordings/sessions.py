@@ -25,6 +25,7 @@ class Step(msgspec.Struct, frozen=True):
         inside_of: the regions around it, the outermost first.
         looked: names of the objects whose state was looked at when it ended.
         changes: how it has changed: (object, field) -> change.
+        inner: the regions right inside of it, each with its own.
     """
 
     process: int
@@ -38,6 +39,7 @@ class Step(msgspec.Struct, frozen=True):
     inside_of: tuple[str, ...]
     looked: tuple[str, ...]
     changes: dict[tuple[str, str], Change]
+    inner: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
         fields = ", ".join(f"{name}={value}" for name, value in self.fields.items())
@@ -93,7 +95,7 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
                     by_inode[inode].append((place, runtime))
                 case Watched(runtime=runtime):
                     objects[place, runtime].append(line)
-        for runtime, step in _steps(log):
+        for runtime, step in reversed([*_steps(log)]):
             runtimes.setdefault((place, runtime), []).append(step)
     for member in objects.keys() - runtimes.keys():  # who died before its first step
         if not _is_forked(member, logs, objects):
@@ -156,9 +158,33 @@ def _components(
 
 
 def _steps(log: Log) -> Iterator[tuple[int, Step]]:
-    """Pair beginnings with endings, thread by thread; each with its runtime."""
+    """Pair beginnings with endings, thread by thread, the last first; each with its runtime."""
     names = {line.object: line.name for line in log.lines if isinstance(line, Watched)}
     endings = {line.step: line for line in log.lines if isinstance(line, Ended)}
+    inner: dict[int, list[Step]] = defaultdict(list)
+    for line, around in reversed([*_nested(log, endings)]):
+        ending = endings.get(line.step)
+        step = Step(
+            process=log.process.pid,
+            task=line.task,
+            thread=line.thread,
+            action=line.action,
+            fields=line.fields,
+            begin_ns=line.time_ns,
+            end_ns=ending.time_ns if ending else None,
+            error=ending.error if ending else None,
+            inside_of=tuple(outer.action for outer in around),
+            looked=tuple(names[each] for each in ending.looked) if ending else (),
+            changes={(names[c.object], c.field): c for c in ending.changes} if ending else {},
+            inner=tuple(reversed(inner.pop(line.step, []))),
+        )
+        if around:
+            inner[around[-1].step].append(step)
+        yield line.runtime, step
+
+
+def _nested(log: Log, endings: Mapping[int, Ended]) -> Iterator[tuple[Begun, tuple[Begun, ...]]]:
+    """Give each beginning with those around it, the outermost first."""
     inside: dict[int, list[Begun]] = defaultdict(list)  # by thread
     for line in log.lines:
         if not isinstance(line, Begun):
@@ -166,26 +192,10 @@ def _steps(log: Log) -> Iterator[tuple[int, Step]]:
         around = inside[line.thread]
         while around and not _holds(around[-1], line, endings):
             around.pop()
-        ending = endings.get(line.step)
-        yield (
-            line.runtime,
-            Step(
-                process=log.process.pid,
-                task=line.task,
-                thread=line.thread,
-                action=line.action,
-                fields=line.fields,
-                begin_ns=line.time_ns,
-                end_ns=ending.time_ns if ending else None,
-                error=ending.error if ending else None,
-                inside_of=tuple(outer.action for outer in around),
-                looked=tuple(names[each] for each in ending.looked) if ending else (),
-                changes={(names[c.object], c.field): c for c in ending.changes} if ending else {},
-            ),
-        )
+        yield line, tuple(around)
         around.append(line)
 
 
-def _holds(outer: Begun, inner: Begun, endings: dict[int, Ended]) -> bool:
+def _holds(outer: Begun, inner: Begun, endings: Mapping[int, Ended]) -> bool:
     ending = endings.get(outer.step)
     return ending is None or ending.number > inner.number
