@@ -72,10 +72,20 @@ def test_a_worker_that_dies_before_its_first_step_is_one_of_the_session(tmp_path
     rewritten(engine, pid=2, parent=engine_pid)
     (forked,) = load([folder])
     assert (alone.doubles, forked.doubles, len(forked.processes)) == ((), (), 2)
+    (torn,) = load([path for path in folder.iterdir() if path != worker])
+    assert torn.unshared
     rewritten(worker, pid=3, parent=engine_pid)
     (session,) = load([folder])
     assert (session.doubles, len(session.processes), len(session.steps)) == (("InFlight",), 3, len(alone.steps))
     assert look(session, *find_lens("StaleReply", load_manifest())).left_out == {"": "several InFlight"}
+
+
+def test_memory_of_which_one_process_alone_tells_is_told() -> None:
+    """The other one's recording is missing; what a fork has copied is no other one's."""
+    (whole,) = load([OK])
+    (alone,) = load([path for path in OK.iterdir() if path != worker_of(OK)])
+    assert (whole.unshared, len(alone.processes)) == ((), 1)
+    assert alone.unshared
 
 
 def test_a_recording_that_is_given_twice_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

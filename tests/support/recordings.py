@@ -99,6 +99,15 @@ def cut_before(action: str) -> Edit:
     return edit
 
 
+def cut_last(action: str) -> Edit:
+    """Leave out the last line of the process that has such a region, as if it had been killed then."""
+
+    def edit(rows: list[Row]) -> Iterable[Row]:
+        return rows[:-1] if _steps_of(rows, action) else rows
+
+    return edit
+
+
 def cut_inside(action: str) -> Edit:
     """End the file of the process that has such a region in the middle of it."""
 

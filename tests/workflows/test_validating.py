@@ -27,7 +27,7 @@ from omni_ipc.records import Verdict
 from omni_ipc.workflows.recording import record
 from omni_ipc.workflows.validating import validate_recordings
 from tests.support.lanes import ROOT
-from tests.support.recordings import changed, cut_before, cut_inside, doctored, moved, without
+from tests.support.recordings import changed, cut_before, cut_inside, cut_last, doctored, moved, without
 from tests.workflows.violations import LEFT, Recorded
 
 TRACE = find_folder() / "trace"
@@ -192,6 +192,27 @@ def test_a_recording_that_was_cut_is_inconclusive_if_only_a_missing_step_is_wron
     assert 'WorkerAnnounce("1")' in session.reason
 
 
+def test_whoever_dies_excuses_no_step_that_is_missing_long_before(tmp_path: Path) -> None:
+    """What the engine did until its last line is known, and that the worker announced nothing."""
+    cut = doctored(TRACE / "bad" / "missing_announcement", tmp_path / "cut", cut_last("Pump.Unpack"))
+    validated = validate_recordings([cut], spec="SplitMap")
+    (session,) = validated.sessions
+    assert (len(session.killed), session.answer, validated.verdict) == (1, Answer.REJECTED, Verdict.VIOLATED)
+
+
+def test_a_session_of_which_a_file_is_missing_is_inconclusive(tmp_path: Path) -> None:
+    """What is wrong may stand there, be it one step or many."""
+    for program in ("split_map", "engines"):
+        for file in (TRACE / "ok" / program).iterdir():
+            if "Pump.Unpack" in file.read_text():
+                (tmp_path / file.name).write_bytes(file.read_bytes())
+    validated = validate_recordings([tmp_path], spec="SplitMap")
+    sessions = [session for session in validated.sessions if session.steps]
+    assert {session.answer for session in sessions} == {Answer.INCONCLUSIVE}
+    assert validated.verdict is Verdict.INCONCLUSIVE
+    assert all("a file is missing" in session.reason and session.rejection for session in sessions)
+
+
 def test_what_the_model_says_nothing_of_is_inconclusive() -> None:
     """A recording of single outputs says nothing of batches: an empty acceptance would be none."""
     with pytest.raises(Inconclusive, match=r"SplitMap speaks of none of the \d+ steps .* met Pump.Deliver"):
@@ -221,6 +242,14 @@ def test_a_recording_without_a_step_is_told(tmp_path: Path) -> None:
     [
         ("", "", {}, Answer.ACCEPTED, r"model\.", ("OutputTable._waiting", "OutputTable._splits")),
         ('"OutputTable"', '"LeakyTable"', {}, Answer.INCONCLUSIVE, r"no object OutputTable, which .*watch", ()),
+        (
+            ',"looked":[1]',
+            "",
+            {},
+            Answer.INCONCLUSIVE,
+            r"no region was left under the lock of OutputTable",
+            ("OutputTable._waiting", "OutputTable._splits"),
+        ),
         ("", "", {"observes": {}}, Answer.ACCEPTED, "alone: the lens observes no state", ()),
     ],
 )

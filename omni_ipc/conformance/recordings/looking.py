@@ -14,7 +14,7 @@ why. A family of ids (the outputs of one batch)
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -95,11 +95,20 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
 
 def unwatched(session: Session, lens: Lens) -> tuple[str, ...]:
     """Name the objects that show a variable of the model, where none of those that do was watched in a session."""
+    return _without_any(session.fields.keys(), lens)
+
+
+def unlooked(session: Session, lens: Lens) -> tuple[str, ...]:
+    """Name those, likewise, where no region of a session has looked at any."""
+    return _without_any({name for step in session.steps for name in step.looked}, lens)
+
+
+def _without_any(present: Collection[str], lens: Lens) -> tuple[str, ...]:
     showing: dict[str, set[str]] = defaultdict(set)
     for name, fields in lens.observes.items():
         for variable in fields.values():
             showing[variable].add(name)
-    return tuple(sorted({name for names in showing.values() if not names & session.fields.keys() for name in names}))
+    return tuple(sorted({name for names in showing.values() if names.isdisjoint(present) for name in names}))
 
 
 def untold(session: Session, lens: Lens) -> tuple[str, ...]:
@@ -167,9 +176,8 @@ def _deaths(session: Session, lens: Lens) -> Iterator[Step]:
     """Make a step of the death of each process that was killed: at any time behind the last that is known of it."""
     prefix, action = lens.killed
     for process in session.killed if action else ():
-        own = [step for step in session.steps if step.process == process]
-        if any(step.action.startswith(prefix) for step in own):
-            last = max(step.end_ns or step.begin_ns for step in own)
+        if any(step.process == process and step.action.startswith(prefix) for step in session.steps):
+            last = session.known_until_ns(process)
             yield Step(process, "death", -1, region(action), {}, last, None, None, (), (), {})
 
 

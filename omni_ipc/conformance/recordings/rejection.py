@@ -62,6 +62,7 @@ class Rejection(msgspec.Struct, frozen=True):
         step: which that is.
         repair: what would make it pass; empty if no single change would.
         missing: whether that is a step that is not in the recording, by its action.
+        missing_until_ns: when that must have been over; None: at any time.
     """
 
     index: int
@@ -72,6 +73,7 @@ class Rejection(msgspec.Struct, frozen=True):
     state: dict[str, str]
     repair: str
     missing: str | None = None
+    missing_until_ns: int | None = None
 
 
 class Explainer:
@@ -122,7 +124,8 @@ class _Rejected:
         if values is None:
             raise Inconclusive(f"The reason cannot be told: {parse_output(said).message}")
         state = dict(zip(variables, self._original(values), strict=True))
-        repair, missing = self._repair([one for _, one in _said(said, "repair")])
+        repairs = [one for _, one in _said(said, "repair")]
+        repair, missing = self._repair(repairs)
         return Rejection(
             index=index,
             step=self._tell(first),
@@ -132,6 +135,7 @@ class _Rejected:
             state={name: show(value) for name, value in state.items()},
             repair=repair,
             missing=missing,
+            missing_until_ns=self._until_ns([at for kind, *_, at in repairs if kind == "insert"]) if missing else None,
         )
 
     def _ask(self, variables: Sequence[str]) -> str:
@@ -256,6 +260,18 @@ class _Rejected:
                 return f"It would pass with {missing}.", action
         return "", None
 
+    def _until_ns(self, places: Sequence[Sequence[int]]) -> int | None:
+        """Tell when a step at the latest of some places must be over: before any that comes behind it is."""
+        until = [
+            min((each.seen.step.end_ns for each in left if each.seen.step.end_ns is not None), default=None)
+            for left in map(self._left, places)
+        ]
+        return None if None in until else max(time for time in until if time is not None)
+
+    def _left(self, at: Sequence[int]) -> list[Ranked]:
+        """Give the steps that were not taken when so many of each chain were."""
+        return [each for chain, taken in zip(self._case.chains, at, strict=True) for each in chain[taken:]]
+
     def _taken_before(self, repair: Any) -> int:
         match repair:
             case (_, *_, tuple(at)) if len(repair) > 2:
@@ -266,8 +282,7 @@ class _Rejected:
 
     def _before(self, at: Sequence[int]) -> str:
         """Name the first step that was not taken when so many of each chain were."""
-        chains = zip(self._case.chains, at, strict=True)
-        left = [chain[taken] for chain, taken in chains if taken < len(chain)]
+        left = self._left(at)
         return f" before {self._tell(min(left, key=lambda ranked: ranked.begin).seen)}" if left else " at its end"
 
     def _at_place(self, chain: int, place: int) -> Seen:

@@ -57,6 +57,7 @@ class Session(msgspec.Struct, frozen=True):
         values: plain ones of objects, as they were first: (object, field) -> value.
         fields: object that was watched -> its fields of which anything was told; of one that was always empty, older
             recordings tell nothing.
+        unshared: inodes of memory of which one process alone tells: whoever shared it, its recording is not here.
     """
 
     processes: tuple[int, ...]
@@ -66,6 +67,11 @@ class Session(msgspec.Struct, frozen=True):
     files: tuple[Path, ...] = ()
     values: dict[tuple[str, str], Field] = {}
     fields: dict[str, frozenset[str]] = {}
+    unshared: tuple[int, ...] = ()
+
+    def known_until_ns(self, process: int) -> int:
+        """Tell until when what a process did was recorded; 0: it took no step."""
+        return max((step.end_ns or step.begin_ns for step in self.steps if step.process == process), default=0)
 
     def __str__(self) -> str:
         return f"the session of {'process' if len(self.processes) == 1 else 'processes'} " + ", ".join(
@@ -100,6 +106,7 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
     for member in objects.keys() - runtimes.keys():  # who died before its first step
         if not _is_forked(member, logs, objects):
             runtimes[member] = []
+    unshared = dict(_unshared(by_inode, logs, objects))
     for members in _components(runtimes, by_inode.values()):
         steps = sorted((step for member in members for step in runtimes[member]), key=lambda step: step.begin_ns)
         if not steps:
@@ -115,6 +122,7 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
             files=tuple(logs[place].path for place in whose),
             values={(o.name, c.field): c.value for o in watched for c in o.changes if c.value is not None},
             fields=_told_fields(watched, steps),
+            unshared=tuple(inode for inode, member in unshared.items() if member in members),
         )
 
 
@@ -125,6 +133,18 @@ def _told_fields(watched: Sequence[Watched], steps: Sequence[Step]) -> dict[str,
     for name, field in (named for step in steps for named in step.changes):
         told[name].add(field)
     return {name: frozenset(fields) for name, fields in told.items()}
+
+
+def _unshared(
+    by_inode: Mapping[int, Sequence[tuple[int, int]]],
+    logs: Sequence[Log],
+    objects: Mapping[tuple[int, int], Sequence[Watched]],
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Give the memory of which one process alone tells, and its runtime; what a fork has copied tells nothing."""
+    for inode, members in by_inode.items():
+        telling = [member for member in members if not _is_forked(member, logs, objects)]
+        if len({place for place, _ in telling}) == 1:
+            yield inode, telling[0]
 
 
 def _is_forked(
