@@ -215,10 +215,10 @@ def _acceptance(view: View, bench: Bench) -> tuple[Answer, str]:
             f'observes: no state was compared. End its constructor with rt.watch(self, lock, name="{silent[0]}"), and '
             "record anew; or correct spec/trace/lenses.json."
         )
-    if unseen := unlooked(view.session, bench.lens):
+    if unseen := " or ".join(unlooked(view.session, bench.lens)):
         return Answer.INCONCLUSIVE, (
-            f"its steps are a behaviour of the model, but no region was left under the lock of {' or '.join(unseen)}: no "
-            "state of it was compared. Watch it with the lock, or condition, that its regions take, and record anew."
+            f"its steps are a behaviour of the model, but no region was left under the lock of {unseen}: no state of "
+            "it was compared. Watch it with the lock, or condition, that its regions take, and record anew."
         )
     compared = "" if bench.lens.observes else ", by names and parameters alone: the lens observes no state"
     return Answer.ACCEPTED, f"an order of its steps is a behaviour of the model{compared}."

@@ -6,12 +6,13 @@ A session is an engine with its workers: the runtimes of all processes that shar
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from omni_ipc.conformance.recordings.logs import Log, read_logs
+from omni_ipc.errors import Inconclusive
 from omni_ipc.recordings import Begun, Change, Ended, Memory, Watched
 from omni_ipc.records import Field
 
@@ -90,8 +91,9 @@ def load(paths: Sequence[Path]) -> list[Session]:
 
 
 def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
-    """Put together the runtimes that share memory."""
+    """Put together the runtimes that share memory, or look at each other's objects."""
     by_inode: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    looking: list[list[tuple[int, int]]] = []
     runtimes: dict[tuple[int, int], list[Step]] = {}
     objects: dict[tuple[int, int], list[Watched]] = defaultdict(list)
     for place, log in enumerate(logs):
@@ -103,11 +105,14 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
                     objects[place, runtime].append(line)
         for runtime, step in reversed([*_steps(log)]):
             runtimes.setdefault((place, runtime), []).append(step)
+        looking += [[(place, runtime) for runtime in pair] for pair in _looking(log)]
     for member in objects.keys() - runtimes.keys():  # who died before its first step
         if not _is_forked(member, logs, objects):
             runtimes[member] = []
+    for member in (member for pair in looking for member in pair):
+        runtimes.setdefault(member, [])
     unshared = dict(_unshared(by_inode, logs, objects))
-    for members in _components(runtimes, by_inode.values()):
+    for members in _components(runtimes, [*by_inode.values(), *looking]):
         steps = sorted((step for member in members for step in runtimes[member]), key=lambda step: step.begin_ns)
         if not steps:
             continue
@@ -124,6 +129,14 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
             fields=_told_fields(watched, steps),
             unshared=tuple(inode for inode, member in unshared.items() if member in members),
         )
+
+
+def _looking(log: Log) -> set[tuple[int, int]]:
+    """Give the runtime of each region with that of an object that it looked at."""
+    watching = {line.object: line.runtime for line in log.lines if isinstance(line, Watched)}
+    begun = {line.step: line.runtime for line in log.lines if isinstance(line, Begun)}
+    endings = (line for line in log.lines if isinstance(line, Ended) and line.step in begun)
+    return {(begun[line.step], watching[each]) for line in endings for each in line.looked}
 
 
 def _told_fields(watched: Sequence[Watched], steps: Sequence[Step]) -> dict[str, frozenset[str]]:
@@ -181,6 +194,7 @@ def _steps(log: Log) -> Iterator[tuple[int, Step]]:
     """Pair beginnings with endings, thread by thread, the last first; each with its runtime."""
     names = {line.object: line.name for line in log.lines if isinstance(line, Watched)}
     endings = {line.step: line for line in log.lines if isinstance(line, Ended)}
+    _require_known(names.keys(), endings.values(), log.path)
     inner: dict[int, list[Step]] = defaultdict(list)
     for line, around in reversed([*_nested(log, endings)]):
         ending = endings.get(line.step)
@@ -201,6 +215,16 @@ def _steps(log: Log) -> Iterator[tuple[int, Step]]:
         if around:
             inner[around[-1].step].append(step)
         yield line.runtime, step
+
+
+def _require_known(objects: Collection[int], endings: Iterable[Ended], path: Path) -> None:
+    """See that of each object that was looked at it was told which that is."""
+    for ending in endings:
+        if unknown := {*ending.looked, *(change.object for change in ending.changes)} - {*objects}:
+            raise Inconclusive(
+                f"The recording '{path}' is damaged: step {ending.step} looked at object {min(unknown)}, of which "
+                "nothing is told. Restore it, or record anew."
+            )
 
 
 def _nested(log: Log, endings: Mapping[int, Ended]) -> Iterator[tuple[Begun, tuple[Begun, ...]]]:
