@@ -60,6 +60,14 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     gone: tuple[Field, ...] = ()
     value: Field | None = None
 
+    def then(self, later: Change) -> Change:
+        """Give what this one and a later one of the same field come to."""
+        if self.value is not None or later.value is not None:
+            return later
+        came = (*(key for key in self.came if key not in later.gone), *(k for k in later.came if k not in self.gone))
+        gone = (*(key for key in self.gone if key not in later.came), *(k for k in later.gone if k not in self.came))
+        return Change(self.object, self.field, came, gone)
+
 
 class Watched(msgspec.Struct, frozen=True, tag_field="kind", tag="watched"):
     """An object that was declared as shared; its state is told of from here on.

@@ -81,10 +81,13 @@ class Log:
         if guard is None:
             return
         runtime, snapshot = self._number_of(rt), Snapshot(target, guard, next(self._objects))
-        alive = [each for each in self._watched.get(id(guard), ()) if each.guards(guard)]
-        self._watched[id(guard)] = [*alive, snapshot]
         first = tuple(snapshot.changes())
         self._tell(lambda thread, number: Watched(thread, number, runtime, snapshot.number, name, first))
+        alive = [each for each in self._watched.get(id(guard), ()) if each.guards(guard)]
+        self._watched[id(guard)] = [
+            *alive,
+            snapshot,
+        ]  # once it was told of: who is killed has looked at nothing unknown
 
     def region(
         self,
@@ -132,7 +135,7 @@ class Log:
         program, *arguments = sys.orig_argv
         command = " ".join([os.path.basename(program), *arguments])[:500]
         line = Process(0, 0, RECORDING_VERSION, os.getpid(), os.getppid(), command)
-        os.write(fd, msgspec.json.encode(line) + b"\n")
+        os.write(fd, _encoded(line))
         self._written[0] = 1
         return fd
 
@@ -162,7 +165,7 @@ class Log:
         if fd < 0:
             return
         hand = self._hand()
-        data = msgspec.json.encode(line(hand.thread, next(hand.numbers))) + b"\n"
+        data = _encoded(line(hand.thread, next(hand.numbers)))
         try:
             if self._append(fd, data) == len(data):
                 self._written[hand.thread] = self._written.get(hand.thread, 0) + 1
@@ -227,6 +230,25 @@ class _Recorded:
             self._log.end(self._begun, self._lock, kind)
         finally:
             self._inner.__exit__(kind, error, trace)
+
+
+def _encoded(line: Line) -> bytes:
+    try:
+        return msgspec.json.encode(line) + b"\n"
+    except UnicodeEncodeError:  # of what is no text: arguments and names of files may be any bytes
+        return msgspec.json.encode(_escaped(msgspec.to_builtins(line))) + b"\n"
+
+
+def _escaped(value: Any) -> Any:
+    """Write out what of strings is no character, as in "caf\\udce9"."""
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case dict():
+            return {_escaped(key): _escaped(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_escaped(item) for item in value]
+    return value
 
 
 def _reopen_all() -> None:

@@ -12,7 +12,7 @@ import msgspec
 from omni_ipc.conformance.models.manifest import load as load_manifest
 from omni_ipc.conformance.processes.children import Children
 from omni_ipc.conformance.recordings.lens import find_lens, load_lenses
-from omni_ipc.conformance.recordings.looking import View, look, untold, unwatched
+from omni_ipc.conformance.recordings.looking import View, look, unlooked, untold, unwatched
 from omni_ipc.conformance.recordings.rejection import Explainer, Rejection
 from omni_ipc.conformance.recordings.sessions import Session
 from omni_ipc.conformance.recordings.sessions import load as load_recordings
@@ -189,7 +189,7 @@ def _judge(
         progress("looking for the reason")
         rejection = explainer.explain(rejected)
         answer, reason = Answer.REJECTED, f"step {rejection.index} of it, {rejection.step}, is none of the model's."
-        if rejection.missing and (cut := _cut_short(view.session)):
+        if cut := _incomplete(view.session, rejection):
             answer, reason = Answer.INCONCLUSIVE, f"{cut}, and {reason} {rejection.repair}"
     return ValidatedSession(
         session=str(view.session),
@@ -215,6 +215,11 @@ def _acceptance(view: View, bench: Bench) -> tuple[Answer, str]:
             f'observes: no state was compared. End its constructor with rt.watch(self, lock, name="{silent[0]}"), and '
             "record anew; or correct spec/trace/lenses.json."
         )
+    if unseen := " or ".join(unlooked(view.session, bench.lens)):
+        return Answer.INCONCLUSIVE, (
+            f"its steps are a behaviour of the model, but no region was left under the lock of {unseen}: no state of "
+            "it was compared. Watch it with the lock, or condition, that its regions take, and record anew."
+        )
     compared = "" if bench.lens.observes else ", by names and parameters alone: the lens observes no state"
     return Answer.ACCEPTED, f"an order of its steps is a behaviour of the model{compared}."
 
@@ -230,11 +235,16 @@ def _confusion(view: View, bench: Bench) -> str:
     )
 
 
-def _cut_short(session: Session) -> str:
-    """Say that a recording may lack its end, if it does."""
-    if not session.killed:
-        return ""
-    return f"the recording of process {session.killed[0]} has no end (it was killed, or the file was cut)"
+def _incomplete(session: Session, rejection: Rejection) -> str:
+    """Say that what would make a session pass may have happened, and not be in the recording, if so."""
+    if session.unshared:
+        shared = f"memory that process {session.processes[0]} shares"
+        return f"no other process tells of {shared} (a file is missing, or that process was not recorded)"
+    until = rejection.missing_until_ns
+    for process in session.killed if rejection.missing else ():
+        if until is None or session.known_until_ns(process) < until:
+            return f"the recording of process {process} has no end (it was killed, or the file was cut)"
+    return ""
 
 
 def _coverage(bench: Bench, views: Sequence[View], sessions: Sequence[ValidatedSession]) -> Coverage:

@@ -56,7 +56,8 @@ AdvanceChain(chain) ==
     /\ progress' = [progress EXCEPT ![chain] = @ + 1]
     /\ UNCHANGED recording
 
-(* A variable has changed as the field of the object did that it stands for, if that was looked at. *)
+(* A variable has changed as the field of the object did that it stands for, if that was looked at: *)
+(* what has gone was there, and what has come was not.                                              *)
 Agrees(step, object, name, before, after) ==
     object \in FieldOf(step, "looked", {}) =>
         LET changes == FieldOf(step, "changes", <<>>)
@@ -64,7 +65,9 @@ Agrees(step, object, name, before, after) ==
             THEN after = before
             ELSE IF "value" \in DOMAIN changes[name]
                  THEN after = changes[name].value
-                 ELSE after = (before \ changes[name].gone) \cup changes[name].came
+                 ELSE /\ changes[name].gone \subseteq before
+                      /\ changes[name].came \cap before = {}
+                      /\ after = (before \ changes[name].gone) \cup changes[name].came
 
 -------------------------------------------------------------------------------
 

@@ -49,6 +49,23 @@ def test_a_step_is_an_action_by_its_region_and_fields() -> None:
     assert (view.left_out, view.leaving) == ({}, {})
 
 
+def test_what_happens_in_the_regions_inside_of_a_step_is_a_part_of_it() -> None:
+    """What was looked at there, and what all of it came to; a step that never ended may have come no farther."""
+    inner = (changing("Consumer.Drop", "_waiting", "1/1"), changing("Consumer.Drop", "_waiting", "1/2"))
+    put_back = Change(1, "_waiting", came=("1/2", "1/3"))
+    expect = msgspec.structs.replace(
+        step("Dispatcher.Expect", batch="1"),
+        inner=inner,
+        looked=LOOKED,
+        changes={("OutputTable", "_waiting"): put_back},
+    )
+    (seen,) = view_of(expect).steps
+    assert seen.step.looked == LOOKED
+    assert seen.step.changes["OutputTable", "_waiting"] == Change(1, "_waiting", came=("1/3",), gone=("1/1",))
+    (killed,) = view_of(msgspec.structs.replace(expect, end_ns=None, looked=(), changes={})).steps
+    assert (killed.step.looked, killed.step.changes) == ((), {})
+
+
 def test_what_meets_a_region_beyond_the_model_is_left_out_with_all_its_family() -> None:
     """Also what it did before; the others stay."""
     view = view_of(
@@ -200,6 +217,22 @@ def test_an_action_that_must_come_before_must_come_of_the_same_ids() -> None:
     view = view_of(*steps, spec=spec, lens=lens)
     assert told(view) == ["ConsumerWait(output=1)", "ConsumerDrop(output=1)"]
     assert view.leaving == {"2": "Consumer.Drop without ConsumerWait"}
+
+
+def test_an_action_that_must_be_somewhere_may_come_behind() -> None:
+    """Who settles first, and announces then, is for the model to judge; who never announces is a further worker."""
+    spec, lens = find_lens("DrainBeforeSleep", load())
+    hands_over, settles, announces = (
+        msgspec.structs.replace(step(f"Worker.{name}", begin=begin, output="1"), task=f"worker.{task}")
+        for begin, (name, task) in enumerate([("HandOver", "main"), ("Settle", "output"), ("Announce", "output")])
+    )
+    view = view_of(hands_over, settles, announces, spec=spec, lens=lens)
+    assert told(view) == ["WorkerHandOver(output=1)", "WorkerSettle(output=1)", "WorkerAnnounce(output=1)"]
+    further = view_of(hands_over, settles, spec=spec, lens=lens)
+    assert (told(further), further.leaving) == (
+        ["WorkerHandOver(output=1)"],
+        {"": "Worker.Settle without WorkerAnnounce"},
+    )
 
 
 def test_who_leaves_takes_along_all_that_it_had_not_let_go() -> None:

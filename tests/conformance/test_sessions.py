@@ -14,6 +14,8 @@ from omni_ipc.conformance.recordings.lens import find_lens
 from omni_ipc.conformance.recordings.looking import look
 from omni_ipc.conformance.recordings.sessions import load
 from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.seam.native import NativeRuntime
+from omni_ipc.seam.recording import recorded
 from tests.support.recordings import cut_inside, doctored
 
 OK = find_folder() / "trace" / "ok" / "split_map"
@@ -45,6 +47,23 @@ def test_an_engine_and_its_workers_are_one_session() -> None:
     assert taken.changes["OutputTable", "_unsplit"].came == ("1",)
     inside = {step.inside_of for step in session.steps if step.action == "Writer.Publish"}
     assert ("Worker.Announce",) in inside
+    assert "Writer.Publish" in {step.action for step in announced.inner}
+
+
+def test_who_looks_at_another_runtimes_object_is_in_its_session(tmp_path: Path) -> None:
+    """One runtime watches it, and a region of another one changes it."""
+
+    class Table:
+        entries = 0
+
+    with recorded(tmp_path):
+        watching, acting, table = NativeRuntime(), NativeRuntime(), Table()
+        lock = watching.lock()
+        watching.watch(table, lock, name="Table")
+        with acting.region("Table.Put", lock):
+            table.entries = 5
+    (session,) = load([tmp_path])
+    assert (session.fields, len(session.steps)) == ({"Table": frozenset({"entries"})}, 1)
 
 
 def test_what_does_not_share_memory_are_several_sessions(tmp_path: Path) -> None:
@@ -71,10 +90,20 @@ def test_a_worker_that_dies_before_its_first_step_is_one_of_the_session(tmp_path
     rewritten(engine, pid=2, parent=engine_pid)
     (forked,) = load([folder])
     assert (alone.doubles, forked.doubles, len(forked.processes)) == ((), (), 2)
+    (torn,) = load([path for path in folder.iterdir() if path != worker])
+    assert torn.unshared
     rewritten(worker, pid=3, parent=engine_pid)
     (session,) = load([folder])
     assert (session.doubles, len(session.processes), len(session.steps)) == (("InFlight",), 3, len(alone.steps))
     assert look(session, *find_lens("StaleReply", load_manifest())).left_out == {"": "several InFlight"}
+
+
+def test_memory_of_which_one_process_alone_tells_is_told() -> None:
+    """The other one's recording is missing; what a fork has copied is no other one's."""
+    (whole,) = load([OK])
+    (alone,) = load([path for path in OK.iterdir() if path != worker_of(OK)])
+    assert (whole.unshared, len(alone.processes)) == ((), 1)
+    assert alone.unshared
 
 
 def test_a_recording_that_is_given_twice_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +148,7 @@ def test_what_is_no_recording_is_told(copy: Path, tmp_path: Path) -> None:
         (rest, Inconclusive, "its first line is missing"),
         ("127.0.0.1 - GET /\n", UsageError, "is no recording"),
         (first.replace('"version":1', '"version":7') + "\n" + rest, UsageError, "has version 7"),
+        (text.replace('"looked":[1]', '"looked":[7]', 1), Inconclusive, "is damaged: step .* looked at object 7"),
         (text.replace('"number":1,', '"number":0,', 1), Inconclusive, "has line 0 twice|lacks line"),
     ]:
         worker.write_text(spoilt)

@@ -65,6 +65,28 @@ def test_each_region_is_two_lines_inside_its_lock(tmp_path: Path) -> None:
     assert lines[-1].lines == len(lines) - 1
 
 
+def test_strings_that_are_no_text_are_written_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arguments, names of tasks, fields and keys may hold any bytes of a file's name."""
+    name = os.fsdecode(b"caf\xe9")
+    monkeypatch.setattr(sys, "orig_argv", ["python", name])
+    with RecordingRuntime(tmp_path) as rt:
+        table = Table(rt)
+
+        def body() -> None:
+            with rt.region("Table.Put", table.lock, name=name):
+                table.entries[name] = 1
+
+        rt.spawn(body, name=name).join()
+    (lines,) = read(tmp_path)
+    process, _, begun, ended, closed = lines
+    assert isinstance(process, Process)
+    assert isinstance(begun, Begun)
+    assert isinstance(ended, Ended)
+    assert (process.command, begun.task, begun.fields) == (r"python caf\udce9", r"caf\udce9", {"name": r"caf\udce9"})
+    assert ended.changes[0].came == (r"caf\udce9",)
+    assert isinstance(closed, Closed)
+
+
 def test_a_region_that_fails_is_recorded_with_its_error_and_raises(tmp_path: Path) -> None:
     """The error passes through, the lock is given back, and the line names the error."""
     with RecordingRuntime(tmp_path) as rt:

@@ -73,12 +73,37 @@ def moved(action: str, seconds: float) -> Edit:
     return edit
 
 
+def changed(action: str, name: str, field: str, *, nth: int = -1, **keys: list[Any]) -> Edit:
+    """Let a region of a name have changed a field of an object that it looked at."""
+
+    def edit(rows: list[Row]) -> Iterable[Row]:
+        steps = _steps_of(rows, action)
+        if steps:
+            number = next(row["object"] for row in rows if row.get("name") == name)
+            ended = [row for row in rows if row["kind"] == "ended" and row["step"] in steps][nth]
+            assert number in ended["looked"]
+            kept = [change for change in ended.get("changes", []) if change["field"] != field]
+            ended["changes"] = [*kept, {"object": number, "field": field, **keys}]
+        return rows
+
+    return edit
+
+
 def cut_before(action: str) -> Edit:
     """End the file of the process that has such a region right before it, as if it had been killed there."""
 
     def edit(rows: list[Row]) -> Iterable[Row]:
         first = next((place for place, row in enumerate(rows) if row.get("action") == action), None)
         return rows[:first]
+
+    return edit
+
+
+def cut_last(action: str) -> Edit:
+    """Leave out the last line of the process that has such a region, as if it had been killed then."""
+
+    def edit(rows: list[Row]) -> Iterable[Row]:
+        return rows[:-1] if _steps_of(rows, action) else rows
 
     return edit
 

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,7 +27,7 @@ from omni_ipc.records import Verdict
 from omni_ipc.workflows.recording import record
 from omni_ipc.workflows.validating import validate_recordings
 from tests.support.lanes import ROOT
-from tests.support.recordings import cut_before, cut_inside, doctored, without
+from tests.support.recordings import changed, cut_before, cut_inside, cut_last, doctored, moved, without
 from tests.workflows.violations import LEFT, Recorded
 
 TRACE = find_folder() / "trace"
@@ -127,6 +128,50 @@ def test_a_rejection_tells_how_far_each_task_came_and_which_guard_was_false() ->
     assert rejection.state["splits"] == "{}"
 
 
+def test_a_worker_that_settles_each_output_before_it_announces_any_is_rejected(tmp_path: Path) -> None:
+    """It gives memory back that is still to be read; no announcement had come when it settled first."""
+    late = doctored(TRACE / "ok" / "sleeps", tmp_path / "late", moved("Worker.Announce", 60))
+    (session,) = validate_recordings([late], spec="DrainBeforeSleep").sessions
+    assert session.answer is Answer.REJECTED
+    assert session.rejection is not None
+    assert session.rejection.step.startswith("WorkerSettle(")
+
+
+@pytest.mark.parametrize(
+    ("region", "change", "step", "why"),
+    [
+        (
+            "Stream.Deliver",
+            {"name": "Scheduler", "field": "_open", "gone": ["waiting"], "nth": 1},
+            "StreamDeliver(number=2)",
+            'OpenNames was {}, and Scheduler._open has lost {"waiting"}',
+        ),
+        (
+            "Engine.Admit",
+            {"name": "Scheduler", "field": "_open", "came": ["slow", "waiting"], "nth": 1},
+            "EngineAdmit(number=waiting)",
+            "",
+        ),
+        (
+            "Consumer.Drop",
+            {"name": "OutputTable", "field": "_cached", "came": ["3"]},
+            "EngineAbort()",
+            "",
+        ),
+    ],
+)
+def test_what_a_step_changes_beyond_the_model_is_rejected(
+    region: str, change: dict[str, Any], step: str, why: str, tmp_path: Path
+) -> None:
+    """What it took away must have been there; what it did in a region inside of it, it did itself."""
+    spoilt = doctored(TRACE / "ok" / "admits", tmp_path / "spoilt", changed(region, **change))
+    (session,) = validate_recordings([spoilt], spec="Admission").sessions
+    rejection = session.rejection
+    assert rejection is not None
+    assert rejection.step.startswith(step)
+    assert why in "".join(refused.why for refused in rejection.refused)
+
+
 def test_a_step_that_was_begun_by_who_was_killed_may_have_happened_or_not(tmp_path: Path) -> None:
     """With what others saw of it, and without."""
     seen = doctored(TRACE / "ok" / "split_map", tmp_path / "seen", cut_inside("Worker.Announce"))
@@ -145,6 +190,27 @@ def test_a_recording_that_was_cut_is_inconclusive_if_only_a_missing_step_is_wron
     assert (session.answer, validated.verdict) == (Answer.INCONCLUSIVE, Verdict.INCONCLUSIVE)
     assert "has no end" in session.reason
     assert 'WorkerAnnounce("1")' in session.reason
+
+
+def test_whoever_dies_excuses_no_step_that_is_missing_long_before(tmp_path: Path) -> None:
+    """What the engine did until its last line is known, and that the worker announced nothing."""
+    cut = doctored(TRACE / "bad" / "missing_announcement", tmp_path / "cut", cut_last("Pump.Unpack"))
+    validated = validate_recordings([cut], spec="SplitMap")
+    (session,) = validated.sessions
+    assert (len(session.killed), session.answer, validated.verdict) == (1, Answer.REJECTED, Verdict.VIOLATED)
+
+
+def test_a_session_of_which_a_file_is_missing_is_inconclusive(tmp_path: Path) -> None:
+    """What is wrong may stand there, be it one step or many."""
+    for program in ("split_map", "engines"):
+        for file in (TRACE / "ok" / program).iterdir():
+            if "Pump.Unpack" in file.read_text():
+                (tmp_path / file.name).write_bytes(file.read_bytes())
+    validated = validate_recordings([tmp_path], spec="SplitMap")
+    sessions = [session for session in validated.sessions if session.steps]
+    assert {session.answer for session in sessions} == {Answer.INCONCLUSIVE}
+    assert validated.verdict is Verdict.INCONCLUSIVE
+    assert all("a file is missing" in session.reason and session.rejection for session in sessions)
 
 
 def test_what_the_model_says_nothing_of_is_inconclusive() -> None:
@@ -176,6 +242,14 @@ def test_a_recording_without_a_step_is_told(tmp_path: Path) -> None:
     [
         ("", "", {}, Answer.ACCEPTED, r"model\.", ("OutputTable._waiting", "OutputTable._splits")),
         ('"OutputTable"', '"LeakyTable"', {}, Answer.INCONCLUSIVE, r"no object OutputTable, which .*watch", ()),
+        (
+            ',"looked":[1]',
+            "",
+            {},
+            Answer.INCONCLUSIVE,
+            r"no region was left under the lock of OutputTable",
+            ("OutputTable._waiting", "OutputTable._splits"),
+        ),
         ("", "", {"observes": {}}, Answer.ACCEPTED, "alone: the lens observes no state", ()),
     ],
 )

@@ -32,6 +32,8 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         taken: action -> how the trace module takes a ``step`` of it.
         after: action -> another one: where that has not come before of the same ids, it is not the model's, and they
             leave.
+        needs: action -> another one: where that has come neither before nor behind, of the same ids, it is not the
+            model's, and they leave.
         killed: a prefix of regions, and the action that is the death of a process that has such.
         numbered: action -> the parameter that counts its steps, whoever takes them: what comes behind a number that
             another task has taken is not the model's, and leaves.
@@ -62,6 +64,7 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     raises: tuple[str, ...] = ()
     taken: dict[str, str] = {}
     after: dict[str, str] = {}
+    needs: dict[str, str] = {}
     killed: tuple[str, str] = ("", "")
     numbered: dict[str, str] = {}
     alone: str = ""

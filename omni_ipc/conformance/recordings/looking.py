@@ -1,7 +1,8 @@
 """Looking at a recording through a model: which of its steps the model speaks of, and with which parameters.
 
 An action is the region of the same name ("PumpDeliver" is "Pump.Deliver"), and its parameters are the region's fields
-of the same name, or the name of its task. What the model does not speak of, it must not be asked about, and it is told
+of the same name, or the name of its task. Whatever happens in regions inside of it is a part of it, with all that
+changes there. What the model does not speak of, it must not be asked about, and it is told
 why. A family of ids (the outputs of one batch)
 
 - is left out if it meets a region that the lens calls beyond the model;
@@ -13,7 +14,7 @@ why. A family of ids (the outputs of one batch)
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -22,6 +23,7 @@ from omni_ipc.conformance.models.manifest import Spec
 from omni_ipc.conformance.recordings.lens import Lens
 from omni_ipc.conformance.recordings.sessions import Session, Step
 from omni_ipc.errors import UsageError
+from omni_ipc.recordings import Change
 from omni_ipc.records import Field
 
 TASK = "task"
@@ -60,26 +62,29 @@ class View(msgspec.Struct, frozen=True):
 def look(session: Session, spec: Spec, lens: Lens) -> View:
     """Look at a session."""
     vocabulary = {region(action): action for action in spec.actions}
-    recorded = [*session.steps, *_deaths(session, lens)]
+    recorded = [*(_whole(step, vocabulary) for step in session.steps), *_deaths(session, lens)]
     beyond = {family: step.action for step in recorded for family in _beyond(step, lens)}
     if lens.alone in session.doubles:
         beyond |= {"": f"several {lens.alone}"}
     if untold := [name for name, field in lens.told.values() if (name, field) not in session.values]:
         beyond |= {"": f"no {untold[0]}"}
     others = dict(_numbers_of_others(recorded, vocabulary, lens))
+    everything = [_seen(step, vocabulary, spec, lens) for step in recorded]
     steps: list[Seen] = []
     leaving: dict[str, str] = {}
-    for step in recorded:
+    for step, seen in zip(recorded, everything, strict=True):
         for family in _leaving(step, vocabulary, spec, lens):
             leaving.setdefault(family, f"{step.action} raised {step.error}" if step.error else step.action)
         if lens.longest and len(steps) == lens.longest:
             leaving.setdefault("", f"its {lens.longest:,}th step")
-        seen = _seen(step, vocabulary, spec, lens)
-        if seen is not None and (before := lens.after.get(seen.action)) and not _came(before, seen, steps, lens):
-            leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} without {before}")
-        if seen is not None and (behind := _is_behind(seen, others, lens)):
-            leaving |= dict.fromkeys(_families(seen, lens) - leaving.keys(), f"{step.action} behind another's {behind}")
-        if seen is not None and not _families(seen, lens) & (beyond.keys() | leaving.keys()):
+        if seen is None:
+            continue
+        staying = _families(seen, lens) - leaving.keys()
+        if staying and (lacking := _lacking(seen, steps, everything, lens)):
+            leaving |= dict.fromkeys(staying, f"{step.action} without {lacking}")
+        elif staying and (behind := _is_behind(seen, others, lens)):
+            leaving |= dict.fromkeys(staying, f"{step.action} behind another's {behind}")
+        if not _families(seen, lens) & (beyond.keys() | leaving.keys()):
             steps.append(seen)
     held = set(_held(steps, lens))
     kept = tuple(seen for seen in steps if not (id(seen) in held and leaving.keys() & _families(seen, lens)))
@@ -90,11 +95,20 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
 
 def unwatched(session: Session, lens: Lens) -> tuple[str, ...]:
     """Name the objects that show a variable of the model, where none of those that do was watched in a session."""
+    return _without_any(session.fields.keys(), lens)
+
+
+def unlooked(session: Session, lens: Lens) -> tuple[str, ...]:
+    """Name those, likewise, where no region of a session has looked at any."""
+    return _without_any({name for step in session.steps for name in step.looked}, lens)
+
+
+def _without_any(present: Collection[str], lens: Lens) -> tuple[str, ...]:
     showing: dict[str, set[str]] = defaultdict(set)
     for name, fields in lens.observes.items():
         for variable in fields.values():
             showing[variable].add(name)
-    return tuple(sorted({name for names in showing.values() if not names & session.fields.keys() for name in names}))
+    return tuple(sorted({name for names in showing.values() if names.isdisjoint(present) for name in names}))
 
 
 def untold(session: Session, lens: Lens) -> tuple[str, ...]:
@@ -103,14 +117,45 @@ def untold(session: Session, lens: Lens) -> tuple[str, ...]:
     return tuple(f"{name}.{field}" for name in watched for field in watched[name].keys() - session.fields[name])
 
 
+def _whole(step: Step, vocabulary: Mapping[str, str]) -> Step:
+    """Give a step that is an action with what was looked at, and has changed, in the regions inside of it."""
+    if not step.inner or step.action not in vocabulary or step.end_ns is None or _is_inside(step, vocabulary):
+        return step
+    parts = [*_in_order_of_ends(step)]
+    looked = tuple(dict.fromkeys(name for part in parts for name in part.looked))
+    changes: dict[tuple[str, str], Change] = {}
+    for field, change in (changed for part in parts for changed in part.changes.items()):
+        changes[field] = changes[field].then(change) if field in changes else change
+    return msgspec.structs.replace(step, looked=looked, changes=changes)
+
+
+def _in_order_of_ends(step: Step) -> Iterator[Step]:
+    for each in step.inner:
+        yield from _in_order_of_ends(each)
+    yield step
+
+
+def _is_inside(step: Step, vocabulary: Mapping[str, str]) -> bool:
+    """Tell whether a step is a part of an action."""
+    return any(outer in vocabulary for outer in step.inside_of)
+
+
 def _families(seen: Seen, lens: Lens) -> set[str]:
     return {*map(lens.family, seen.params.values())} if lens.families else {""}
 
 
-def _came(before: str, seen: Seen, steps: Iterable[Seen], lens: Lens) -> bool:
-    """Tell whether an action has come before, of the ids that a step speaks of."""
+def _lacking(seen: Seen, before: Iterable[Seen], everything: Iterable[Seen | None], lens: Lens) -> str:
+    """Name the action that a step is not the model's without, if it has not come of the same ids."""
+    for action, among in ((lens.after.get(seen.action), before), (lens.needs.get(seen.action), everything)):
+        if action is not None and not _has(action, seen, among, lens):
+            return action
+    return ""
+
+
+def _has(action: str, seen: Seen, among: Iterable[Seen | None], lens: Lens) -> bool:
+    """Tell whether an action is among steps, of the ids that a step speaks of."""
     ids = _families(seen, lens)
-    return any(each.action == before and ids & _families(each, lens) for each in steps)
+    return any(each is not None and each.action == action and ids & _families(each, lens) for each in among)
 
 
 def _numbers_of_others(steps: Iterable[Step], vocabulary: Mapping[str, str], lens: Lens) -> Iterator[tuple[str, int]]:
@@ -131,9 +176,8 @@ def _deaths(session: Session, lens: Lens) -> Iterator[Step]:
     """Make a step of the death of each process that was killed: at any time behind the last that is known of it."""
     prefix, action = lens.killed
     for process in session.killed if action else ():
-        own = [step for step in session.steps if step.process == process]
-        if any(step.action.startswith(prefix) for step in own):
-            last = max(step.end_ns or step.begin_ns for step in own)
+        if any(step.process == process and step.action.startswith(prefix) for step in session.steps):
+            last = session.known_until_ns(process)
             yield Step(process, "death", -1, region(action), {}, last, None, None, (), (), {})
 
 
@@ -150,7 +194,7 @@ def _held(steps: Iterable[Seen], lens: Lens) -> Iterator[int]:
 def _seen(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Seen | None:
     """Give the action that a step is; inside of another action it is a part of that one."""
     action = vocabulary.get(step.action)
-    if action is None or any(outer in vocabulary for outer in step.inside_of):
+    if action is None or _is_inside(step, vocabulary):
         return None
     if not spec.actions[action] and _is_anothers(step, action, lens):
         return None
@@ -178,7 +222,7 @@ def _beyond(step: Step, lens: Lens) -> Iterator[str]:
 def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Iterator[str]:
     """Name the families that the model cannot follow through this step."""
     action = vocabulary.get(step.action)
-    if any(outer in vocabulary for outer in step.inside_of):
+    if _is_inside(step, vocabulary):
         return
     if action is not None and (_is_refused(step, action, lens) or _is_anothers(step, action, lens)):
         seen = _seen(step, vocabulary, spec, lens)

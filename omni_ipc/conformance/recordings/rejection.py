@@ -19,6 +19,7 @@ from omni_ipc.conformance.tlc.running import module_text
 from omni_ipc.conformance.tlc.syntax import Definition, read_definitions
 from omni_ipc.errors import Inconclusive
 from omni_ipc.recordings import Change
+from omni_ipc.records import Field
 from omni_ipc.values import Value, show
 
 
@@ -61,6 +62,7 @@ class Rejection(msgspec.Struct, frozen=True):
         step: which that is.
         repair: what would make it pass; empty if no single change would.
         missing: whether that is a step that is not in the recording, by its action.
+        missing_until_ns: when that must have been over; None: at any time.
     """
 
     index: int
@@ -71,6 +73,7 @@ class Rejection(msgspec.Struct, frozen=True):
     state: dict[str, str]
     repair: str
     missing: str | None = None
+    missing_until_ns: int | None = None
 
 
 class Explainer:
@@ -121,7 +124,8 @@ class _Rejected:
         if values is None:
             raise Inconclusive(f"The reason cannot be told: {parse_output(said).message}")
         state = dict(zip(variables, self._original(values), strict=True))
-        repair, missing = self._repair([one for _, one in _said(said, "repair")])
+        repairs = [one for _, one in _said(said, "repair")]
+        repair, missing = self._repair(repairs)
         return Rejection(
             index=index,
             step=self._tell(first),
@@ -131,6 +135,7 @@ class _Rejected:
             state={name: show(value) for name, value in state.items()},
             repair=repair,
             missing=missing,
+            missing_until_ns=self._until_ns([at for kind, *_, at in repairs if kind == "insert"]) if missing else None,
         )
 
     def _ask(self, variables: Sequence[str]) -> str:
@@ -194,11 +199,16 @@ class _Rejected:
         changes, differences = dict(lens.observed(step)), []
         variables = [(name, field, v) for name, fields in lens.observes.items() for field, v in fields.items()]
         for (name, field, variable), model in zip(variables, values, strict=True):
-            recorded = self._recorded(state[variable], changes.get(variable)) if name in step.looked else model
+            if name not in step.looked:
+                continue
+            before, change = state[variable], changes.get(variable)
+            recorded, unlike = self._recorded(before, change), ""
             if recorded != model:
-                differences.append(
-                    f"{variable} is {show(model)}, and {name}.{field} is {show(recorded)} in the recording"
-                )
+                unlike = f"{variable} is {show(model)}, and {name}.{field} is {show(recorded)} in the recording"
+            elif unlike_before := self._unlike_before(before, change):
+                unlike = f"{variable} was {show(before)}, and {name}.{field} {unlike_before} in the recording"
+            if unlike:
+                differences.append(unlike)
         return f"behind it, {'; '.join(differences) or 'something else differs'}."
 
     def _recorded(self, before: Value, change: Change | None) -> Value:
@@ -208,12 +218,27 @@ class _Rejected:
         if change.value is not None:
             return change.value
         assert isinstance(before, frozenset), "keys come to sets and go from them"
-        came, gone = (frozenset(key for key in keys if self._is_ours(key)) for keys in (change.came, change.gone))
+        came, gone = self._ours(change)
         return (before - gone) | came
 
-    def _is_ours(self, key: object) -> bool:
-        lens = self._bench.lens
-        return not lens.families or lens.family(str(key)) in self._case.slots
+    def _unlike_before(self, before: Value, change: Change | None) -> str:
+        """Say what has gone and was not there, or has come and was."""
+        if change is None or change.value is not None:
+            return ""
+        assert isinstance(before, frozenset), "keys come to sets and go from them"
+        came, gone = self._ours(change)
+        if lost := gone - before:
+            return f"has lost {show(lost)}"
+        return f"has got {show(came & before)}" if came & before else ""
+
+    def _ours(self, change: Change) -> tuple[frozenset[Field], frozenset[Field]]:
+        """Give the keys that have come and gone, of the families that are looked at."""
+        lens, slots = self._bench.lens, self._case.slots
+        came, gone = (
+            frozenset(key for key in keys if not lens.families or lens.family(str(key)) in slots)
+            for keys in (change.came, change.gone)
+        )
+        return came, gone
 
     def _repair(self, repairs: Sequence[Any]) -> tuple[str, str | None]:
         """Choose among the repairs that work: what changes least comes first, and then what comes last."""
@@ -235,6 +260,18 @@ class _Rejected:
                 return f"It would pass with {missing}.", action
         return "", None
 
+    def _until_ns(self, places: Sequence[Sequence[int]]) -> int | None:
+        """Tell when a step at the latest of some places must be over: before any that comes behind it is."""
+        until = [
+            min((each.seen.step.end_ns for each in left if each.seen.step.end_ns is not None), default=None)
+            for left in map(self._left, places)
+        ]
+        return None if None in until else max(time for time in until if time is not None)
+
+    def _left(self, at: Sequence[int]) -> list[Ranked]:
+        """Give the steps that were not taken when so many of each chain were."""
+        return [each for chain, taken in zip(self._case.chains, at, strict=True) for each in chain[taken:]]
+
     def _taken_before(self, repair: Any) -> int:
         match repair:
             case (_, *_, tuple(at)) if len(repair) > 2:
@@ -245,8 +282,7 @@ class _Rejected:
 
     def _before(self, at: Sequence[int]) -> str:
         """Name the first step that was not taken when so many of each chain were."""
-        chains = zip(self._case.chains, at, strict=True)
-        left = [chain[taken] for chain, taken in chains if taken < len(chain)]
+        left = self._left(at)
         return f" before {self._tell(min(left, key=lambda ranked: ranked.begin).seen)}" if left else " at its end"
 
     def _at_place(self, chain: int, place: int) -> Seen:

@@ -6,12 +6,13 @@ A session is an engine with its workers: the runtimes of all processes that shar
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from omni_ipc.conformance.recordings.logs import Log, read_logs
+from omni_ipc.errors import Inconclusive
 from omni_ipc.recordings import Begun, Change, Ended, Memory, Watched
 from omni_ipc.records import Field
 
@@ -25,6 +26,7 @@ class Step(msgspec.Struct, frozen=True):
         inside_of: the regions around it, the outermost first.
         looked: names of the objects whose state was looked at when it ended.
         changes: how it has changed: (object, field) -> change.
+        inner: the regions right inside of it, each with its own.
     """
 
     process: int
@@ -38,6 +40,7 @@ class Step(msgspec.Struct, frozen=True):
     inside_of: tuple[str, ...]
     looked: tuple[str, ...]
     changes: dict[tuple[str, str], Change]
+    inner: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
         fields = ", ".join(f"{name}={value}" for name, value in self.fields.items())
@@ -55,6 +58,7 @@ class Session(msgspec.Struct, frozen=True):
         values: plain ones of objects, as they were first: (object, field) -> value.
         fields: object that was watched -> its fields of which anything was told; of one that was always empty, older
             recordings tell nothing.
+        unshared: inodes of memory of which one process alone tells: whoever shared it, its recording is not here.
     """
 
     processes: tuple[int, ...]
@@ -64,6 +68,11 @@ class Session(msgspec.Struct, frozen=True):
     files: tuple[Path, ...] = ()
     values: dict[tuple[str, str], Field] = {}
     fields: dict[str, frozenset[str]] = {}
+    unshared: tuple[int, ...] = ()
+
+    def known_until_ns(self, process: int) -> int:
+        """Tell until when what a process did was recorded; 0: it took no step."""
+        return max((step.end_ns or step.begin_ns for step in self.steps if step.process == process), default=0)
 
     def __str__(self) -> str:
         return f"the session of {'process' if len(self.processes) == 1 else 'processes'} " + ", ".join(
@@ -82,8 +91,9 @@ def load(paths: Sequence[Path]) -> list[Session]:
 
 
 def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
-    """Put together the runtimes that share memory."""
+    """Put together the runtimes that share memory, or look at each other's objects."""
     by_inode: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    looking: list[list[tuple[int, int]]] = []
     runtimes: dict[tuple[int, int], list[Step]] = {}
     objects: dict[tuple[int, int], list[Watched]] = defaultdict(list)
     for place, log in enumerate(logs):
@@ -93,12 +103,16 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
                     by_inode[inode].append((place, runtime))
                 case Watched(runtime=runtime):
                     objects[place, runtime].append(line)
-        for runtime, step in _steps(log):
+        for runtime, step in reversed([*_steps(log)]):
             runtimes.setdefault((place, runtime), []).append(step)
+        looking += [[(place, runtime) for runtime in pair] for pair in _looking(log)]
     for member in objects.keys() - runtimes.keys():  # who died before its first step
         if not _is_forked(member, logs, objects):
             runtimes[member] = []
-    for members in _components(runtimes, by_inode.values()):
+    for member in (member for pair in looking for member in pair):
+        runtimes.setdefault(member, [])
+    unshared = dict(_unshared(by_inode, logs, objects))
+    for members in _components(runtimes, [*by_inode.values(), *looking]):
         steps = sorted((step for member in members for step in runtimes[member]), key=lambda step: step.begin_ns)
         if not steps:
             continue
@@ -113,7 +127,16 @@ def _sessions(logs: Sequence[Log]) -> Iterator[Session]:
             files=tuple(logs[place].path for place in whose),
             values={(o.name, c.field): c.value for o in watched for c in o.changes if c.value is not None},
             fields=_told_fields(watched, steps),
+            unshared=tuple(inode for inode, member in unshared.items() if member in members),
         )
+
+
+def _looking(log: Log) -> set[tuple[int, int]]:
+    """Give the runtime of each region with that of an object that it looked at."""
+    watching = {line.object: line.runtime for line in log.lines if isinstance(line, Watched)}
+    begun = {line.step: line.runtime for line in log.lines if isinstance(line, Begun)}
+    endings = (line for line in log.lines if isinstance(line, Ended) and line.step in begun)
+    return {(begun[line.step], watching[each]) for line in endings for each in line.looked}
 
 
 def _told_fields(watched: Sequence[Watched], steps: Sequence[Step]) -> dict[str, frozenset[str]]:
@@ -123,6 +146,18 @@ def _told_fields(watched: Sequence[Watched], steps: Sequence[Step]) -> dict[str,
     for name, field in (named for step in steps for named in step.changes):
         told[name].add(field)
     return {name: frozenset(fields) for name, fields in told.items()}
+
+
+def _unshared(
+    by_inode: Mapping[int, Sequence[tuple[int, int]]],
+    logs: Sequence[Log],
+    objects: Mapping[tuple[int, int], Sequence[Watched]],
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Give the memory of which one process alone tells, and its runtime; what a fork has copied tells nothing."""
+    for inode, members in by_inode.items():
+        telling = [member for member in members if not _is_forked(member, logs, objects)]
+        if len({place for place, _ in telling}) == 1:
+            yield inode, telling[0]
 
 
 def _is_forked(
@@ -156,9 +191,44 @@ def _components(
 
 
 def _steps(log: Log) -> Iterator[tuple[int, Step]]:
-    """Pair beginnings with endings, thread by thread; each with its runtime."""
+    """Pair beginnings with endings, thread by thread, the last first; each with its runtime."""
     names = {line.object: line.name for line in log.lines if isinstance(line, Watched)}
     endings = {line.step: line for line in log.lines if isinstance(line, Ended)}
+    _require_known(names.keys(), endings.values(), log.path)
+    inner: dict[int, list[Step]] = defaultdict(list)
+    for line, around in reversed([*_nested(log, endings)]):
+        ending = endings.get(line.step)
+        step = Step(
+            process=log.process.pid,
+            task=line.task,
+            thread=line.thread,
+            action=line.action,
+            fields=line.fields,
+            begin_ns=line.time_ns,
+            end_ns=ending.time_ns if ending else None,
+            error=ending.error if ending else None,
+            inside_of=tuple(outer.action for outer in around),
+            looked=tuple(names[each] for each in ending.looked) if ending else (),
+            changes={(names[c.object], c.field): c for c in ending.changes} if ending else {},
+            inner=tuple(reversed(inner.pop(line.step, []))),
+        )
+        if around:
+            inner[around[-1].step].append(step)
+        yield line.runtime, step
+
+
+def _require_known(objects: Collection[int], endings: Iterable[Ended], path: Path) -> None:
+    """See that of each object that was looked at it was told which that is."""
+    for ending in endings:
+        if unknown := {*ending.looked, *(change.object for change in ending.changes)} - {*objects}:
+            raise Inconclusive(
+                f"The recording '{path}' is damaged: step {ending.step} looked at object {min(unknown)}, of which "
+                "nothing is told. Restore it, or record anew."
+            )
+
+
+def _nested(log: Log, endings: Mapping[int, Ended]) -> Iterator[tuple[Begun, tuple[Begun, ...]]]:
+    """Give each beginning with those around it, the outermost first."""
     inside: dict[int, list[Begun]] = defaultdict(list)  # by thread
     for line in log.lines:
         if not isinstance(line, Begun):
@@ -166,26 +236,10 @@ def _steps(log: Log) -> Iterator[tuple[int, Step]]:
         around = inside[line.thread]
         while around and not _holds(around[-1], line, endings):
             around.pop()
-        ending = endings.get(line.step)
-        yield (
-            line.runtime,
-            Step(
-                process=log.process.pid,
-                task=line.task,
-                thread=line.thread,
-                action=line.action,
-                fields=line.fields,
-                begin_ns=line.time_ns,
-                end_ns=ending.time_ns if ending else None,
-                error=ending.error if ending else None,
-                inside_of=tuple(outer.action for outer in around),
-                looked=tuple(names[each] for each in ending.looked) if ending else (),
-                changes={(names[c.object], c.field): c for c in ending.changes} if ending else {},
-            ),
-        )
+        yield line, tuple(around)
         around.append(line)
 
 
-def _holds(outer: Begun, inner: Begun, endings: dict[int, Ended]) -> bool:
+def _holds(outer: Begun, inner: Begun, endings: Mapping[int, Ended]) -> bool:
     ending = endings.get(outer.step)
     return ending is None or ending.number > inner.number
