@@ -247,6 +247,36 @@ def test_who_leaves_takes_along_all_that_it_had_not_let_go() -> None:
     assert told(view_of(*steps, spec=spec, lens=lens)) == ["WorkerAnnounce(output=2)"]
 
 
+def test_who_leaves_while_it_waits_has_not_asked() -> None:
+    """Else the end of the pump would have to tell it, which was told, or given its output, when nobody looked."""
+    spec, lens = find_lens("PumpSurvival", load())
+    steps = (
+        step("Worker.Announce", begin=1, output="1"),
+        step("Consumer.Wait", begin=3, output="1"),
+        step("Consumer.Wait", begin=5, output="1", error="UsageError"),
+        step("Pump.Deliver", begin=7, output="1"),
+        step("Worker.Announce", begin=9, output="2"),
+    )
+    assert told(view_of(*steps, spec=spec, lens=lens)) == ["WorkerAnnounce(output=2)"]
+
+
+def test_a_stream_may_be_deserted_inside_of_a_step_or_during_one() -> None:
+    """What was not over then may have ended it, and counts only as begun; what its own step does stays a part of it."""
+    spec, lens = find_lens("Admission", load())
+    lens = msgspec.structs.replace(lens, told={})
+    admit, drop = step("Engine.Admit", begin=1, request="a"), step("Consumer.Drop", begin=11, inside=("Stream.End",))
+    settle = msgspec.structs.replace(
+        step("Dispatcher.Settle", begin=3), task="dispatcher", end_ns=9, looked=("Scheduler",)
+    )
+    end = step("Stream.End", begin=10, number=1)
+    desert = step("Stream.Desert", begin=5, inside=("Engine.Admit",), number=1)
+    view = view_of(admit, settle, desert, end, spec=spec, lens=lens)
+    assert (told(view), view.leaving) == (["EngineAdmit(number=a)", "DispatcherSettle()"], {"": "Stream.Desert"})
+    assert [(seen.step.end_ns, seen.step.looked) for seen in view.steps] == [(2, ()), (None, ())]
+    inner = msgspec.structs.replace(drop, looked=LOOKED)
+    assert view_of(admit, settle, end, inner, spec=spec, lens=lens).leaving == {}
+
+
 def test_actions_that_happen_unseen_are_known_by_what_takes_them() -> None:
     """So that a recording is not said to lack what none could tell of."""
     _, lens = find_lens("DrainBeforeSleep", load())

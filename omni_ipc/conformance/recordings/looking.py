@@ -8,7 +8,8 @@ why. A family of ids (the outputs of one batch)
 - is left out if it meets a region that the lens calls beyond the model;
 - leaves where a step that the model lacks bears its name and is taken on an object that the model observes, or changes
   something of it there; where the lens says that it is lost; or where a step of the model raises. What it did before
-  is looked at, and what it does from then on is not.
+  is looked at, and what it does from then on is not. Where all ids are one family, a step that is not over then may
+  have come later: it counts only as begun.
 """
 
 from __future__ import annotations
@@ -72,25 +73,34 @@ def look(session: Session, spec: Spec, lens: Lens) -> View:
     everything = [_seen(step, vocabulary, spec, lens) for step in recorded]
     steps: list[Seen] = []
     leaving: dict[str, str] = {}
+    cut_ns: int | None = None
     for step, seen in zip(recorded, everything, strict=True):
         for family in _leaving(step, vocabulary, spec, lens):
             leaving.setdefault(family, f"{step.action} raised {step.error}" if step.error else step.action)
         if lens.longest and len(steps) == lens.longest:
             leaving.setdefault("", f"its {lens.longest:,}th step")
-        if seen is None:
-            continue
-        staying = _families(seen, lens) - leaving.keys()
-        if staying and (lacking := _lacking(seen, steps, everything, lens)):
-            leaving |= dict.fromkeys(staying, f"{step.action} without {lacking}")
-        elif staying and (behind := _is_behind(seen, others, lens)):
-            leaving |= dict.fromkeys(staying, f"{step.action} behind another's {behind}")
-        if not _families(seen, lens) & (beyond.keys() | leaving.keys()):
-            steps.append(seen)
+        if seen is not None:
+            staying = _families(seen, lens) - leaving.keys()
+            if staying and (lacking := _lacking(seen, steps, everything, lens)):
+                leaving |= dict.fromkeys(staying, f"{step.action} without {lacking}")
+            elif staying and (behind := _is_behind(seen, others, lens)):
+                leaving |= dict.fromkeys(staying, f"{step.action} behind another's {behind}")
+            if not _families(seen, lens) & (beyond.keys() | leaving.keys()):
+                steps.append(seen)
+        if leaving and not lens.families and cut_ns is None:
+            cut_ns = step.begin_ns
     held = set(_held(steps, lens))
     kept = tuple(seen for seen in steps if not (id(seen) in held and leaving.keys() & _families(seen, lens)))
     if lens.families and not any(seen.params for seen in kept):
         kept = ()  # steps of no id say nothing by themselves
+    if cut_ns is not None:
+        kept = tuple(_unended(seen) if (seen.step.end_ns or 0) > cut_ns else seen for seen in kept)
     return View(session, kept, spec.actions, beyond, {each: why for each, why in leaving.items() if each not in beyond})
+
+
+def _unended(seen: Seen) -> Seen:
+    """Give a step that was not over when all ids left: it may have come behind that, and shown what came of it."""
+    return msgspec.structs.replace(seen, step=msgspec.structs.replace(seen.step, end_ns=None, looked=(), changes={}))
 
 
 def unwatched(session: Session, lens: Lens) -> tuple[str, ...]:
@@ -222,12 +232,15 @@ def _beyond(step: Step, lens: Lens) -> Iterator[str]:
 def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) -> Iterator[str]:
     """Name the families that the model cannot follow through this step."""
     action = vocabulary.get(step.action)
-    if _is_inside(step, vocabulary):
+    is_part = _is_inside(step, vocabulary)
+    if lens.names(step, lens.lost) and not (is_part and step.looked):
+        yield from lens.families_of(step)
+    if is_part:
         return
     if action is not None and (_is_refused(step, action, lens) or _is_anothers(step, action, lens)):
         seen = _seen(step, vocabulary, spec, lens)
         yield from _families(seen, lens) if seen is not None else ()
-    if lens.names(step, lens.lost) or _takes_several(step, action, lens):
+    if _takes_several(step, action, lens):
         yield from lens.families_of(step)
     is_unknown = action is None or _is_anothers(step, action, lens)
     if is_unknown and any(name in lens.observes for name in step.looked):
