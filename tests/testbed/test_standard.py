@@ -346,6 +346,47 @@ def test_a_loop_on_the_clock_comes_to_its_end() -> None:
     assert report.outcomes == ("(True, True)",)
 
 
+def test_who_sleeps_for_no_time_may_go_on_first() -> None:
+    """It gives others a chance, and no more."""
+
+    def scenario() -> str:
+        seen: list[str] = []
+
+        def late() -> None:
+            time.sleep(0)
+            seen.append("a")
+
+        threads = [Thread(target=late), Thread(target=lambda: seen.append("b"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return "".join(seen)
+
+    assert outcomes(scenario) == {"'ab'", "'ba'"}
+
+
+@pytest.mark.parametrize("strategy", ["dpor", "random"])
+def test_who_polls_without_sleeping_comes_to_an_end(strategy: str) -> None:
+    """Others get their chance after a few times; and what is left out so is told."""
+
+    def scenario() -> int:
+        done, polls = threading.Event(), 0
+        thread = Thread(target=done.set)
+        thread.start()
+        while not done.is_set():
+            time.sleep(0)
+            polls += 1
+        thread.join()
+        return polls
+
+    report = explore(scenario, strategy=strategy, declared=True)
+    assert report.verdict is Verdict.BOUNDED, report.reason
+    assert {"0", "1", "5"} <= set(report.outcomes) <= set("0123456")
+    if strategy == "dpor":
+        assert report.reason.endswith("tasks that slept for no time 5 times on end let all others go on first")
+
+
 def test_time_begins_anew_in_each_run() -> None:
     """All clocks agree, and are the same in each run."""
 
