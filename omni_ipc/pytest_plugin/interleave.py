@@ -48,10 +48,9 @@ def _run(item: pytest.Function, marker: pytest.Mark) -> str:
     noted = _Noted()
     scenario = _scenario(item, noted)
     file = item.config.getoption("--omni-replay")
-    wrong = _explore(item, scenario, options) if file is None else _replay(item, scenario, Path(file))
-    if noted.outcome is not None:
-        raise noted.outcome
-    return wrong
+    if file is None:
+        return _explore(item, scenario, noted, options)
+    return _replay(item, scenario, noted, Path(file))
 
 
 class _Noted:
@@ -59,8 +58,13 @@ class _Noted:
 
     outcome: BaseException | None = None
 
+    def tell(self) -> None:
+        """Let pytest know it; called where no schedule has failed, because that weighs more."""
+        if self.outcome is not None:
+            raise self.outcome
 
-def _explore(item: pytest.Function, scenario: Callable[[], object], options: dict[str, Any]) -> str:
+
+def _explore(item: pytest.Function, scenario: Callable[[], object], noted: _Noted, options: dict[str, Any]) -> str:
     require = options.pop("require", Verdict.BOUNDED)
     if require not in (Verdict.HOLDS, Verdict.BOUNDED):
         raise UnknownName("verdict to require", require, (Verdict.HOLDS, Verdict.BOUNDED))
@@ -72,6 +76,7 @@ def _explore(item: pytest.Function, scenario: Callable[[], object], options: dic
     item.user_properties += [(NOTE, note) for note in report.notes]
     if report.verdict is Verdict.VIOLATED:
         return _violated(item, report, folder)
+    noted.tell()
     if report.verdict is Verdict.INCONCLUSIVE:
         return f"inconclusive: {report.reason}"
     if require == Verdict.HOLDS and report.verdict is not Verdict.HOLDS:
@@ -96,7 +101,7 @@ def _violated(item: pytest.Function, report: Report, folder: Path) -> str:
     return told
 
 
-def _replay(item: pytest.Function, scenario: Callable[[], object], file: Path) -> str:
+def _replay(item: pytest.Function, scenario: Callable[[], object], noted: _Noted, file: Path) -> str:
     trace = Trace.load(file)
     if trace.scenario != item.nodeid:
         pytest.skip(f"the trace is of {trace.scenario}")
@@ -104,6 +109,7 @@ def _replay(item: pytest.Function, scenario: Callable[[], object], file: Path) -
     repairs = f", {len(result.repairs)} repaired" if result.repairs else ""
     item.user_properties.append((VERDICT, f"replayed: {result.followed} of {len(trace.steps)} steps{repairs}"))
     if result.failure is None:
+        noted.tell()
         return ""
     explanation = explain(result.trace)
     return f"{explanation.trace.failure}\n\n{_told(explanation, item.config)}"

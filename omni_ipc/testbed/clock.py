@@ -48,6 +48,7 @@ class Clock:
         quiet_since: number of steps that had been taken when the quiet spell began.
         reads, read_depth: how often the clock was read in which step, by whoever reads it.
         spins: by index of the task, how it reads the clock over and over.
+        yields: by index of the task, when it slept for no time last, and how often at that time.
     """
 
     __slots__ = (
@@ -61,6 +62,7 @@ class Clock:
         "read_depth",
         "reads",
         "spins",
+        "yields",
     )
 
     def __init__(self) -> None:
@@ -70,6 +72,7 @@ class Clock:
         self.quiet_since = 0
         self.reads = self.read_depth = 0
         self.spins: dict[int, Spin] = {}
+        self.yields: dict[int, tuple[float, int]] = {}
         self._began = 0.0
         self._seen = 0
         self._fired: set[int] = set()

@@ -164,7 +164,7 @@ class _Crew:
                 self._last[job] = News()
             case Ended(shard=job, status=status):
                 self._status[job] = status
-                return status != 0
+                return self._last[job].report is None
             case Lost(shard=job, how=how):
                 raise Inconclusive(
                     f"Job {job + 1} of {len(self._last)} was lost, at the last of {self._retries + 1} attempts: {how}. "
@@ -182,11 +182,13 @@ class _Crew:
         )
 
     def _require_whole(self) -> None:
-        for job, news in enumerate(self._last):
+        for news in self._last:
             if news.usage is not None:
                 raise UsageError(news.usage)
-            if news.report is None and job in self._status:
-                raise Inconclusive(
-                    f"Job {job + 1} of {len(self._last)} has ended with status {self._status[job]} before it was "
-                    "done; what it said stands above. Explore in one process: --jobs 1."
-                )
+        silent = [job for job, news in enumerate(self._last) if news.report is None]
+        if silent and not any(news.decides for news in self._last):
+            job = min(silent, key=lambda job: job not in self._status)  # the others were stopped because of it
+            raise Inconclusive(
+                f"Job {job + 1} of {len(self._last)} has ended with status {self._status[job]} before it was done; "
+                "what it said stands above. Explore in one process: --jobs 1."
+            )

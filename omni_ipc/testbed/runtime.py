@@ -131,7 +131,7 @@ class ControlledRuntime:
         return clock.read(self._kernel)
 
     def sleep(self, seconds: float) -> None:
-        """Wait until all other tasks wait, too, and time has passed; zero seconds yield to all others."""
+        """Wait until all other tasks wait, too, and time has passed; in zero seconds others may go on, or not."""
         clock.sleep(self._kernel, seconds)
 
     def region(

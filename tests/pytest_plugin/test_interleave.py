@@ -239,6 +239,38 @@ def test_tests_that_are_not_plain_functions_are_explored_or_refused(tmp_path: Pa
     assert "The class TestPrepared has setup_method(), which pytest calls once" in ended.text
 
 
+IN_ONE_ORDER = """
+import threading
+
+import pytest
+
+
+@pytest.mark.interleave
+@pytest.mark.parametrize("leave", [pytest.skip, pytest.xfail])
+def test_leaves(leave):
+    seen = []
+    threads = [threading.Thread(target=seen.append, args=(number,)) for number in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if seen == [1, 2]:
+        leave("nothing to see")
+    assert False
+"""
+
+
+def test_a_skip_in_one_order_hides_no_failure_in_another(tmp_path: Path) -> None:
+    """It fails, and its failure replays; so with xfail, which is about the order that it ends."""
+    (tmp_path / "test_left.py").write_text(IN_ONE_ORDER)
+    ended = session(tmp_path)
+    assert ended.counts == {"failed": 2}, ended.text
+    traces = [*(tmp_path / ".omni_ipc" / "failures").iterdir()]
+    assert len(traces) == 2
+    for trace in traces:
+        assert session(tmp_path, "--omni-replay", str(trace)).counts == {"failed": 1, "skipped": 1}
+
+
 def test_a_marked_test_that_would_only_be_run_once_is_refused(tmp_path: Path) -> None:
     """Nobody is to take it for explored."""
     mark = "import unittest, pytest\n\n@pytest.mark.interleave\n"

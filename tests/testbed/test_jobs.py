@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.records import Verdict
 from omni_ipc.testbed import ControlledRuntime, Progress, explore, replay
+from omni_ipc.testbed.jobs import INSIDE
 from omni_ipc.testbed.loading import load, name_of
 from omni_ipc.testbed.merging import News, merged
 from tests.testbed.kernels import and_join, lost_update, philosophers
@@ -115,6 +117,28 @@ def test_a_job_that_dies_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Inconclusive, match=r"Job . of 2 has ended with status 3 .* what it said stands above"):
         explore(vanishing, jobs=2)
     assert "The process that ran the scenario was ended by SIGKILL: nothing was concluded." in capfd.readouterr().err
+
+
+def ending_badly(rt: ControlledRuntime) -> str:
+    """Let the first job end with another status once it is done, and the second one take its time."""
+    if os.environ.get(INSIDE) == "0":
+        atexit.unregister(_end_badly)
+        atexit.register(_end_badly)
+    elif INSIDE in os.environ:
+        sum(range(10**7))
+    return lost_update(rt)
+
+
+def _end_badly() -> None:
+    os._exit(1)
+
+
+def test_a_job_that_is_done_and_ends_badly_stops_no_other() -> None:
+    """It has said all; and its share alone is not the search."""
+    alone = explore(lost_update, strategy="brute-force")
+    both = explore(ending_badly, strategy="brute-force", jobs=2)
+    assert (both.verdict, both.traces, both.outcomes) == (Verdict.HOLDS, alone.traces, alone.outcomes)
+    assert both.reason == f"{alone.reason} (in 2 jobs)"
 
 
 def test_a_job_starts_no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:

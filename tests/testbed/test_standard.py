@@ -193,6 +193,59 @@ def test_a_pulse_wakes_who_sleeps_and_not_who_comes_later() -> None:
     assert failure.task == "waiter"
 
 
+def test_a_notification_is_spent_on_a_waiter_whose_time_is_up() -> None:
+    """It is on the list until it has the lock again, and its wait is false; so another one waits for ever."""
+
+    def scenario() -> None:
+        condition, items = threading.Condition(), list[int]()
+
+        def pass_on() -> None:
+            with condition:
+                if not items and condition.wait(1):
+                    condition.notify()
+
+        def take() -> None:
+            with condition:
+                while not items:
+                    condition.wait()
+
+        def put() -> None:
+            time.sleep(1)
+            with condition:
+                items.append(1)
+                condition.notify()
+
+        threads = [Thread(target=body) for body in (pass_on, take, put)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    report = failing(scenario)
+    assert report.failure is not None
+    assert report.failure.kind is FailureKind.LOST_WAKEUP
+
+
+def test_a_wait_for_no_time_lets_others_have_the_lock() -> None:
+    """It waits once, as the library does, and asks again."""
+
+    def scenario() -> bool:
+        condition, box = threading.Condition(), list[int]()
+
+        def put() -> None:
+            with condition:
+                box.append(1)
+
+        with condition:
+            thread = Thread(target=put)
+            thread.start()
+            got = bool(condition.wait_for(lambda: box, timeout=0))
+        thread.join()
+        return got
+
+    assert outcomes(scenario) == {"True", "False"}
+
+
 def test_sets_of_threads_and_futures_have_the_same_order_in_each_run() -> None:
     """Memory addresses do not decide who is joined first."""
 
@@ -291,6 +344,47 @@ def test_a_loop_on_the_clock_comes_to_its_end() -> None:
 
     report = explore(scenario, runs=1, declared=True)
     assert report.outcomes == ("(True, True)",)
+
+
+def test_who_sleeps_for_no_time_may_go_on_first() -> None:
+    """It gives others a chance, and no more."""
+
+    def scenario() -> str:
+        seen: list[str] = []
+
+        def late() -> None:
+            time.sleep(0)
+            seen.append("a")
+
+        threads = [Thread(target=late), Thread(target=lambda: seen.append("b"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return "".join(seen)
+
+    assert outcomes(scenario) == {"'ab'", "'ba'"}
+
+
+@pytest.mark.parametrize("strategy", ["dpor", "random"])
+def test_who_polls_without_sleeping_comes_to_an_end(strategy: str) -> None:
+    """Others get their chance after a few times; and what is left out so is told."""
+
+    def scenario() -> int:
+        done, polls = threading.Event(), 0
+        thread = Thread(target=done.set)
+        thread.start()
+        while not done.is_set():
+            time.sleep(0)
+            polls += 1
+        thread.join()
+        return polls
+
+    report = explore(scenario, strategy=strategy, declared=True)
+    assert report.verdict is Verdict.BOUNDED, report.reason
+    assert {"0", "1", "5"} <= set(report.outcomes) <= set("0123456")
+    if strategy == "dpor":
+        assert report.reason.endswith("tasks that slept for no time 5 times on end let all others go on first")
 
 
 def test_time_begins_anew_in_each_run() -> None:

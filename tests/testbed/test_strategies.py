@@ -83,10 +83,13 @@ def is_late(order: tuple[int, ...]) -> bool:
 
 
 def test_pct_tells_its_bound() -> None:
-    """Tasks, steps and depth are those of the scenario."""
+    """Tasks, steps and depth are those of the run in the default order, and it is about runs that are no longer."""
     report = explore(lopsided, strategy="pct", runs=30, seed=4)
     assert "PCT-3, seed 4" in report.reason
-    assert report.reason.endswith("a probability of at least 1 / (3 x 8^2) = 5.2e-03")
+    assert report.reason.endswith(
+        "a probability of at least 1 / (3 x 8^2) = 5.2e-03, where runs take at most 8 steps of 3 tasks, as the first "
+        "one did"
+    )
 
 
 def test_pct_keeps_its_bound() -> None:

@@ -23,7 +23,7 @@ class ControlledCondition(threading.Condition, Controlled):
     """A waiting list under a lock: who is notified waits on for the lock.
 
     A wait is two steps: it gives the lock back and joins the list; then, notified, it takes the lock. If it expires, it
-    leaves the list, and takes the lock in a step of its own.
+    takes the lock in a step of its own, and leaves the list only then: a notification may be spent on it until it does.
     """
 
     kind = "condition"
@@ -58,16 +58,21 @@ class ControlledCondition(threading.Condition, Controlled):
         if self.kernel.perform_within(self._wake_up(waiter), timeout):
             return True
         lock = self.lock
-        self.kernel.perform(Acquiring(lock.acquiring, lock, lambda: lock.take_back(waiter.depth), lock.is_free))
+        leave = Acquiring(lock.acquiring, lock, lambda: self._leave(waiter), lock.is_free)
+        leave.writes |= self.bit
+        self.kernel.perform(leave)
         return False
 
     def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
-        end = None if timeout is None else self.kernel.now() + timeout
         result = predicate()
+        end: float | None = None
+        left = timeout
         while not result:
-            left = None if end is None else end - self.kernel.now()
-            if left is not None and left <= 0:
-                break
+            if left is not None:
+                if end is None:  # it waits once at least, which lets others have the lock
+                    end = self.kernel.now() + left
+                elif (left := end - self.kernel.now()) <= 0:
+                    break
             self.wait(left)
             result = predicate()
         return result
@@ -113,13 +118,16 @@ class ControlledCondition(threading.Condition, Controlled):
         del self._waiting[: len(chosen)]
 
     def _expire(self, waiter: Waiter) -> bool:
-        """Strike a waiter off the list whose time is up; one that was notified waits on for the lock."""
+        """Tell whether a waiter whose time is up was notified, and waits on for the lock."""
         if waiter.notified:
             self.kernel.perform(self._wake_up(waiter))
-            return True
-        self.kernel.writes |= self.bit
-        self._waiting.remove(waiter)
-        return False
+        return waiter.notified
+
+    def _leave(self, waiter: Waiter) -> None:
+        """Take the lock again for a waiter whose time is up, and strike it off the list."""
+        self.lock.take_back(waiter.depth)
+        if not waiter.notified:
+            self._waiting.remove(waiter)
 
 
 class _Waking(Owning):

@@ -1,7 +1,8 @@
 """Probabilistic concurrency testing: tasks run by priority, and at d - 1 steps drawn by lot the running one loses its.
 
 A fault of depth d, which needs d things in a certain order, is found in each run with a probability of at least
-1 / (n k^(d - 1)), where n tasks take k steps in all.
+1 / (n k^(d - 1)), where n tasks take k steps in all. Both are those of the run in the default order: a run of a seed is
+the same whatever was run before, so longer ones teach it nothing, and the claim is about runs that are no longer.
 
 Source: S. Burckhardt, P. Kothari, M. Musuvathi, S. Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees
 of Finding Bugs", ASPLOS 2010.
@@ -51,5 +52,6 @@ class PriorityWalk(Profiled):
         chance = 1 / (tasks * steps ** (self._depth - 1))
         return (
             f"{super().summary()}; a fault of depth {self._depth} shows in each with a probability of at least "
-            f"1 / ({tasks} x {steps:,}^{self._depth - 1}) = {chance:.1e}"
+            f"1 / ({tasks} x {steps:,}^{self._depth - 1}) = {chance:.1e}, where runs take at most {steps:,} steps of "
+            f"{tasks} tasks, as the first one did"
         )

@@ -76,6 +76,10 @@ def condition_wait_for_is_true_at_once() -> object:
         return condition.wait_for(lambda: "yes"), condition.wait_for(lambda: [1], timeout=0)
 
 
+def condition_wait_for_no_time_needs_the_lock() -> object:
+    return threading.Condition().wait_for(list, timeout=0)
+
+
 def condition_wait_for_gives_up() -> object:
     condition = threading.Condition()
     with condition:
