@@ -26,7 +26,7 @@ from omni_ipc.testbed.plain import from_json, to_json
 from omni_ipc.testbed.runner import Scenario
 from omni_ipc.testbed.search import Search
 
-_VERSION = 2
+_VERSION = 3
 _EVERY_S = 5.0
 _FREE = ("runs", "seconds")  # may be others when an exploration goes on
 

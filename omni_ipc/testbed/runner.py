@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 from asyncio import events
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import TracebackType
 
 from omni_ipc.errors import UsageError
@@ -209,6 +209,11 @@ class Runner:
     def unseen(self) -> tuple[str, ...]:
         """Say what tasks did that could not be seen, each with what to do."""
         return () if self.instrumentation is None else tuple(self.instrumentation.unseen)
+
+    def recall(self, unseen: Iterable[str]) -> None:
+        """Take note of what an earlier process could not see."""
+        if self.instrumentation is not None:
+            self.instrumentation.unseen |= dict.fromkeys(unseen)
 
     def refine(self) -> bool:
         """Make steps of what the last run has shown to matter, and tell whether there is anything new.

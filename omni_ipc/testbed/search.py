@@ -116,12 +116,14 @@ class Search:
             "strategy": self.strategy.state(),
             "complete": self._is_complete,
             "identities": list(self.runner.identities),
+            "unseen": list(self.runner.unseen()),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a state, before the first run."""
         for key in state["identities"]:
             _ = self.runner.identities[key]
+        self.runner.recall(state["unseen"])
         if state["complete"]:
             self._leave_nothing_out()
         self.strategy.restore(state["strategy"])

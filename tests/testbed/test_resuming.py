@@ -178,3 +178,24 @@ def test_what_is_no_plain_value_is_not_saved() -> None:
     """An object would come back as something else."""
     with pytest.raises(TypeError, match="object is no plain value"):
         to_json([object()])
+
+
+def evaluated_in_one_order(rt: ControlledRuntime) -> None:
+    """Run code that has no points, if the first task comes first, as it does in the default order."""
+    box: list[int] = []
+
+    def look() -> None:
+        if not box:
+            eval("len(box)", {"box": box})
+
+    and_join(rt, look, lambda: box.append(2))
+
+
+def test_what_was_not_seen_before_is_not_forgotten(tmp_path: Path) -> None:
+    """It comes to no better verdict than what has run at once."""
+    whole = explore(evaluated_in_one_order, strategy="dpor", instrument=[__name__])
+    assert whole.verdict is Verdict.INCONCLUSIVE
+    runs = whole.schedules - 1
+    explore(evaluated_in_one_order, strategy="dpor", instrument=[__name__], runs=runs, resume=tmp_path)
+    later = explore(evaluated_in_one_order, strategy="dpor", instrument=[__name__], resume=tmp_path)
+    assert (later.verdict, later.reason) == (whole.verdict, whole.reason)
