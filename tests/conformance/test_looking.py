@@ -247,19 +247,6 @@ def test_who_leaves_takes_along_all_that_it_had_not_let_go() -> None:
     assert told(view_of(*steps, spec=spec, lens=lens)) == ["WorkerAnnounce(output=2)"]
 
 
-def test_who_leaves_while_it_waits_has_not_asked() -> None:
-    """Else the end of the pump would have to tell it, which was told, or given its output, when nobody looked."""
-    spec, lens = find_lens("PumpSurvival", load())
-    steps = (
-        step("Worker.Announce", begin=1, output="1"),
-        step("Consumer.Wait", begin=3, output="1"),
-        step("Consumer.Wait", begin=5, output="1", error="UsageError"),
-        step("Pump.Deliver", begin=7, output="1"),
-        step("Worker.Announce", begin=9, output="2"),
-    )
-    assert told(view_of(*steps, spec=spec, lens=lens)) == ["WorkerAnnounce(output=2)"]
-
-
 def test_a_stream_may_be_deserted_inside_of_a_step_or_during_one() -> None:
     """What was not over then may have ended it, and counts only as begun; what its own step does stays a part of it."""
     spec, lens = find_lens("Admission", load())
