@@ -84,10 +84,8 @@ class Log:
         first = tuple(snapshot.changes())
         self._tell(lambda thread, number: Watched(thread, number, runtime, snapshot.number, name, first))
         alive = [each for each in self._watched.get(id(guard), ()) if each.guards(guard)]
-        self._watched[id(guard)] = [
-            *alive,
-            snapshot,
-        ]  # once it was told of: who is killed has looked at nothing unknown
+        # Once it was told of: who is killed has looked at nothing unknown.
+        self._watched[id(guard)] = [*alive, snapshot]
 
     def region(
         self,

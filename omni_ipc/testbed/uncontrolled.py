@@ -33,14 +33,13 @@ from omni_ipc.testbed.standard.redirects import REDIRECTS
 from omni_ipc.testbed.standard.world import TRUSTED, WORLD, is_of_collector, is_trusted, running
 from omni_ipc.testbed.tasks import RunEnded
 from omni_ipc.testbed.watchdog import Watchdog
-from omni_ipc.testbed.where import is_foundation, is_stdlib, locate
+from omni_ipc.testbed.where import IMPORTING, is_foundation, is_stdlib, locate
 
 _ROOM = __name__.rpartition(".")[0]
 _OURS = (_ROOM, postponed.__module__)
 _CALLERS = ("tasks", "standard.life", "standard.executor", "standard.contexts", "objects.future", "loops.turning")
 _CALL_TASKS = {f"{_ROOM}.{name}" for name in _CALLERS}
 _RUNNERS = {threading.Thread.run.__code__, threading.Timer.run.__code__, asyncio.Handle._run.__code__}
-_IMPORTING = "<frozen importlib._bootstrap>"
 
 
 class Guard:
@@ -241,7 +240,7 @@ def _user(frame: FrameType | None, *, deep: bool) -> FrameType | None:
     """Return the caller of a primitive if it is code under test, or who runs a task for it: then it *is* the task."""
     caller = frame
     while frame is not None and (deep or frame.f_code in _RUNNERS) and is_stdlib(frame.f_code.co_filename):
-        if frame.f_code.co_filename == _IMPORTING:
+        if frame.f_code.co_filename == IMPORTING:
             return None  # what a module of the standard library sets up once, whoever imports it first
         if frame.f_globals.get("__name__") == "asyncio.runners":
             return None  # it would answer Ctrl-C, and is refused where the guard does not, in other threads than main

@@ -9,6 +9,9 @@ import sys
 import sysconfig
 from types import FrameType, TracebackType
 
+IMPORTING = "<frozen importlib._bootstrap>"
+"""The file of the code that sets modules up."""
+
 _ROOM = os.path.dirname(os.path.abspath(__file__))
 _SEAM = os.path.join(os.path.dirname(_ROOM), "seam")
 _OURS = (_ROOM + os.sep, _SEAM + os.sep, contextlib.__file__)

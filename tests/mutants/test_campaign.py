@@ -15,6 +15,7 @@ from omni_ipc.errors import UsageError
 from omni_ipc.report.endings import ending_of
 from omni_ipc.workflows import mutating
 from omni_ipc.workflows.mutants.attacks import Kind
+from omni_ipc.workflows.mutants.campaign import Campaign
 from omni_ipc.workflows.mutants.catalogue import catalogue
 from omni_ipc.workflows.mutants.notes import Notes
 from tests.mutants.small import LOST, SENT, Small, attack, ends
@@ -101,6 +102,14 @@ def test_a_campaign_is_refused_after_an_edit(small: Small) -> None:
     (small.state / "mutants.json").write_text("{}")
     with pytest.raises(UsageError, match="no campaign of this version"):
         small.run(SEES_SENT)
+
+
+def test_a_checkout_that_is_edited_before_it_is_copied_is_told(small: Small) -> None:
+    """What is made of the copy would be noted as of the text before."""
+    campaign = Campaign(small.notes, small.root, jobs=1, attack_s=60.0)
+    (small.root / "README.md").write_text("edited")
+    with pytest.raises(UsageError, match="edited while it was copied"):
+        campaign.run(catalogue(small.root, None), [SEES_SENT], lambda *_: None)
 
 
 def test_what_is_written_of_a_campaign_is_no_edit(small: Small) -> None:

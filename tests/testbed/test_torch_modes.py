@@ -26,6 +26,15 @@ def place() -> str:
     return str(torch.zeros(1).device)
 
 
+def run(*work: Callable[[], object]) -> None:
+    """Run each in a thread of its own."""
+    threads = [threading.Thread(target=one) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def beside(mode: Callable[[], object], look: Callable[[], object], inside: object, outside: object) -> None:
     """Let one thread look while it is in a mode, and another one, at any moment, without."""
     lock, seen = threading.Lock(), {}
@@ -44,11 +53,7 @@ def beside(mode: Callable[[], object], look: Callable[[], object], inside: objec
             pass
         seen["beside"] = look()
 
-    both = [threading.Thread(target=enters), threading.Thread(target=looks)]
-    for thread in both:
-        thread.start()
-    for thread in both:
-        thread.join()
+    run(enters, looks)
     assert seen == {"inside": inside, "after": outside, "beside": outside}
 
 
@@ -101,11 +106,7 @@ def test_modes_within_modes_are_left_in_order() -> None:
                 assert gradients() == (False, True)
             assert gradients() == (True, False)
 
-        both = [threading.Thread(target=nests), threading.Thread(target=also)]
-        for thread in both:
-            thread.start()
-        for thread in both:
-            thread.join()
+        run(nests, also)
         assert seen == [(False, False), (True, False), (False, True), (False, False), (True, False)]
 
     report = explore(scenario, strategy="dpor", runs=3_000)
@@ -145,11 +146,7 @@ def test_a_device_by_default_lasts_until_the_run_has_ended() -> None:
         before = place(), torch.get_default_device().type
         torch.set_default_device("meta")
         assert (before, place()) == (("cpu", "cpu"), "meta")
-        threads = [threading.Thread(target=torch.is_grad_enabled) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run(torch.is_grad_enabled, torch.is_grad_enabled)
 
     report = explore(scenario, strategy="random", runs=3)
     assert report.verdict is Verdict.BOUNDED, report.reason
@@ -178,11 +175,7 @@ def test_a_weight_that_was_cast_is_cast_anew_when_it_has_changed() -> None:
                 weight.add_(1)
             assert computes() == 2
 
-        both = [threading.Thread(target=one) for one in (holds, changes)]
-        for thread in both:
-            thread.start()
-        for thread in both:
-            thread.join()
+        run(holds, changes)
 
     report = explore(scenario, strategy="dpor", runs=1_000)
     assert report.verdict is Verdict.HOLDS, report.reason
@@ -196,11 +189,7 @@ def test_what_is_set_for_the_whole_process_is_told(name: str, arguments: tuple[o
     """Others may draw from it, or make tensors, at any moment."""
 
     def scenario() -> None:
-        threads = [threading.Thread(target=getattr(torch, name), args=arguments) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run(*[lambda: getattr(torch, name)(*arguments)] * 2)
 
     report = explore(scenario)
     assert report.verdict is Verdict.INCONCLUSIVE

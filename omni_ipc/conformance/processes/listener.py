@@ -8,7 +8,6 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import select
 import selectors
 import subprocess
 import time
@@ -67,10 +66,11 @@ class Listener:
         except ProcessLookupError:  # another thread has waited for it
             return True
         try:
-            ended, _, _ = select.select([descriptor], [], [], _left(end))
+            with selectors.PollSelector() as waiting:
+                waiting.register(descriptor, selectors.EVENT_READ)
+                return bool(waiting.select(_left(end)))
         finally:
             os.close(descriptor)
-        return bool(ended)
 
 
 class _Stream:

@@ -286,11 +286,9 @@ class Effects:
     def _is_seen(self, found: Any, kind: type) -> bool:
         """Tell whether what a class has under a name is instrumented code, or keeps no state of its own."""
         function = bare(found)
-        if self.knows(function):
+        if kind is _ENVIRONMENT or self.knows(function):
             return True
         module = getattr(function, "__module__", None) or ""
-        if kind is _ENVIRONMENT:
-            return True
         if module == "collections.abc":  # works by other methods of the object
             return self.knows(kind)
         if is_of(module, STATELESS):

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from omni_ipc.testbed.standard.announcing import CONTENT, FILLED
+
 
 class Kind(enum.Enum):
     """What is accessed at a site, and how."""
@@ -74,8 +76,8 @@ BY_LIBRARY = {
     )
     for writes in (False, True)
 }
-BY_LIBRARY["content", False] = SITES.add(Site(Kind.ARGUMENT, "library", "", 0, "deepcopy"))
-BY_LIBRARY["content", True] = BY_LIBRARY["more content", False] = SITES.add(Site(Kind.ARGUMENT, "library", "", 0, ""))
+BY_LIBRARY[CONTENT, False] = SITES.add(Site(Kind.ARGUMENT, "library", "", 0, "deepcopy"))
+BY_LIBRARY[CONTENT, True] = BY_LIBRARY[FILLED, False] = SITES.add(Site(Kind.ARGUMENT, "library", "", 0, ""))
 """Stand for all places at which the standard library looks at what it keeps for the whole process, or changes it: by
 attribute, and whether it is changed; see `standard.announcing`."""
 RUN_BY_LOOP = SITES.add(Site(Kind.INSIDE, "asyncio", "", 0, "coroutine"))

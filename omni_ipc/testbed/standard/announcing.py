@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.standard.redirecting import Method, Redirect
 from omni_ipc.testbed.standard.world import running
+from omni_ipc.testbed.where import IMPORTING
 
 Part = tuple[Any, str]
 """An object, or a module, that keeps something, and the attribute that has it."""
@@ -42,7 +43,6 @@ _STRUCTURE = {"parent", "manager", "lock", "_cache", "_closed"}
 """Attributes of loggers and handlers that are as others need them, follow from the rest, or cannot be undone."""
 
 _ENVIRONMENT: Any = os.environ
-_IMPORTING = "<frozen importlib._bootstrap>"
 _SAVED: WeakKeyDictionary[Kernel, dict[int, object]] = WeakKeyDictionary()
 """By run, what it has changed, and what it has made."""
 
@@ -120,7 +120,7 @@ def save_new(kernel: Kernel, made: Any) -> None:
 def _is_importing() -> bool:
     """Tell whether a module is being set up: it is so once, in whichever run comes first."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename != _IMPORTING:
+    while frame is not None and frame.f_code.co_filename != IMPORTING:
         frame = frame.f_back
     return frame is not None
 

@@ -47,7 +47,7 @@ class Campaign:
             EnvironmentMissing: coverage is not installed.
         """
         with scratch_folder() as folder:
-            trees = _Trees(self._checkout, folder)
+            trees = _Trees(self._checkout, self._notes.checkout, folder)
             with ThreadPoolExecutor(self._jobs, "attack", trees.make) as pool, Children() as children:
                 try:
                     new = [attack for attack in attacks if attack.name not in self._notes.reach]
@@ -104,13 +104,17 @@ class Campaign:
 
 
 class _Trees:
-    """A tree for each thread."""
+    """A tree for each thread.
 
-    def __init__(self, checkout: Path, folder: Path) -> None:
+    Args:
+        known: the digest of the checkout that the campaign is about.
+    """
+
+    def __init__(self, checkout: Path, known: str, folder: Path) -> None:
         self._checkout = checkout
+        self._known = known
         self._folder = folder
         self._lock = threading.Lock()
-        self._digest = digest(checkout)
         self._made = 0  # guarded by _lock
         self._mine = threading.local()
 
@@ -121,11 +125,12 @@ class _Trees:
             folder = self._folder / str(self._made)  # short: tests make sockets below it, whose names are limited
         folder.mkdir()
         self._mine.tree = Tree(self._checkout, folder)
-        if digest(self._mine.tree.folder) != self._digest:
-            raise UsageError("The checkout was edited while it was copied. Run the command again.")
+        self._mine.digest = digest(self._mine.tree.folder)
 
     @property
     def mine(self) -> Tree:
+        if self._mine.digest != self._known:  # not as it is made: what ends that is not told
+            raise UsageError("The checkout was edited while it was copied. Run the command again.")
         tree: Tree = self._mine.tree
         return tree
 

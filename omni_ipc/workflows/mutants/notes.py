@@ -83,6 +83,11 @@ class Notes:
             )
 
     @property
+    def checkout(self) -> str:
+        """The digest of the checkout that all of it is about."""
+        return self._known.checkout
+
+    @property
     def is_kept(self) -> bool:
         """Whether there is anything to go on with."""
         return bool(self._known.reach)
