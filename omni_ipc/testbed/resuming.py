@@ -8,10 +8,10 @@ the objects, so their keys are saved, too.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import signal
 import threading
+import tokenize
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +21,13 @@ from typing import Any
 
 from omni_ipc.errors import InternalError, UsageError
 from omni_ipc.records import write_atomically
+from omni_ipc.testbed.instrument.modules import home_of
 from omni_ipc.testbed.options import Options
 from omni_ipc.testbed.plain import from_json, to_json
 from omni_ipc.testbed.runner import Scenario
 from omni_ipc.testbed.search import Search
 
-_VERSION = 3
+_VERSION = 4
 _EVERY_S = 5.0
 _FREE = ("runs", "seconds")  # may be others when an exploration goes on
 
@@ -41,7 +42,7 @@ class Saved:
     def __init__(self, folder: Path, scenario: Scenario, options: Options) -> None:
         self._path = folder / f"exploration.{options.job + 1}-of-{options.jobs}.json"
         self._of = {name: getattr(options, name) for name in options.__struct_fields__ if name not in _FREE}
-        self._of["code"] = _digest(scenario)
+        self._of["code"] = None if (home := home_of(scenario)) is None else _digest(_text(str(home.__file__)))
         self._due = monotonic() + _EVERY_S
         self._wanted = False  # by the user, who has had enough
         others = {path for path in folder.glob("exploration.*-of-*.json") if f"-of-{options.jobs}." not in path.name}
@@ -97,6 +98,7 @@ class Saved:
             "version": _VERSION,
             "of": self._of,
             "points": search.runner.points(),
+            "sources": {file: _digest(text) for file, text in search.runner.sources().items()},
             "state": state,
         }
         write_atomically(self._path, json.dumps(document).encode())
@@ -132,19 +134,25 @@ class Saved:
             if document["format"] != "omni-ipc-exploration" or version != _VERSION:
                 raise ValueError(f"version {version}")
             _ = document["points"], document["state"]
+            sources = dict(document["sources"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise self._damaged(error) from None
         for name, value in json.loads(json.dumps(self._of)).items():
             if of.get(name) != value:
-                raise UsageError(self._differs(name, of.get(name), value))
+                raise self._another(
+                    "the scenario's file has been changed since"
+                    if name == "code"
+                    else f"its {name} is {of.get(name)!r}, and not {value!r}"
+                )
+        for file, digest in sources.items():
+            if _digest(_text(file)) != digest:
+                raise self._another(f"'{file}' has been changed since")
         return document
 
-    def _differs(self, name: str, saved: object, given: object) -> str:
-        if name == "code":
-            what = "the scenario's file has been changed since"
-        else:
-            what = f"its {name} is {saved!r}, and not {given!r}"
-        return f"'{self._path}' holds another exploration: {what}. Give another folder, or delete it to begin anew."
+    def _another(self, difference: str) -> UsageError:
+        return UsageError(
+            f"'{self._path}' holds another exploration: {difference}. Give another folder, or delete it to begin anew."
+        )
 
     def _damaged(self, error: Exception) -> UsageError:
         return UsageError(
@@ -153,10 +161,14 @@ class Saved:
         )
 
 
-def _digest(scenario: Scenario) -> int | None:
-    """Tell a scenario's file from an edited one."""
+def _text(file: str) -> str:
+    """Return a module's source as it is now; nothing if it cannot be read."""
     try:
-        file = inspect.getsourcefile(inspect.unwrap(scenario))
-        return None if file is None else zlib.crc32(Path(file).read_bytes())
-    except (TypeError, OSError):
-        return None
+        with tokenize.open(file) as text:
+            return text.read()
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return ""
+
+
+def _digest(text: str) -> int:
+    return zlib.crc32(text.encode(errors="surrogatepass"))

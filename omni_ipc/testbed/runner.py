@@ -193,6 +193,10 @@ class Runner:
         """Name the modules that are instrumented, but for the scenario's own."""
         return () if self.instrumentation is None else self.instrumentation.modules
 
+    def sources(self) -> dict[str, str]:
+        """Return the text that was instrumented of each file."""
+        return {} if self.instrumentation is None else self.instrumentation.sources()
+
     def _sees(self, kind: type) -> bool:
         """Tell whether a class is instrumented, so that each use of its objects is seen."""
         return self.instrumentation is not None and self.instrumentation.world.knows(kind)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import json
 import os
 import signal
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -24,6 +28,15 @@ UNGUARDED = (os.kill,)  # a scenario that called it by its name would be told th
 def facts(report: Report) -> tuple[object, ...]:
     """What must be the same, however often an exploration was interrupted."""
     return report.verdict, report.reason, report.schedules, report.steps, report.traces, report.outcomes, report.failure
+
+
+def adding_with(name: str) -> None:
+    """Count in a module, by two threads."""
+    threads = [threading.Thread(target=importlib.import_module(name).add) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 class Interrupted:
@@ -131,6 +144,21 @@ def test_an_edited_scenario_is_not_gone_on_with(tmp_path: Path) -> None:
     file.write_text(json.dumps(document))
     with pytest.raises(UsageError, match="the scenario's file has been changed since"):
         explore(lost_update, strategy="dpor", resume=tmp_path)
+
+
+def test_an_edited_module_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the edit leaves all steps as they were, and the scenario is no plain function."""
+    vendor = tmp_path / "vendored_pump.py"
+    vendor.write_text("count = 0\ndef add():\n    global count\n    count += 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "vendored_pump", raising=False)
+    folder = tmp_path / "saved"
+    scenario = functools.partial(adding_with, "vendored_pump")
+    explore(scenario, strategy="dpor", instrument=["vendored_pump"], resume=folder, runs=1)
+    explore(scenario, strategy="dpor", instrument=["vendored_pump"], resume=folder, runs=2)
+    vendor.write_text(vendor.read_text().replace("+= 1", "+= 2"))
+    with pytest.raises(UsageError, match=r"'.*vendored_pump\.py' has been changed since\. Give another folder"):
+        explore(scenario, strategy="dpor", instrument=["vendored_pump"], resume=folder)
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", "{}", '{"format": "omni-ipc-exploration", "version": 0, "of": {}}'])

@@ -7,6 +7,7 @@ import concurrent.futures
 import datetime
 import functools
 import queue
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -477,6 +478,60 @@ def test_futures_and_their_callbacks_race() -> None:
             return "cancelled" if future.cancelled() else str(future.result())
 
     assert outcomes(scenario) == {"'8'", "'cancelled'"}
+
+
+def test_nobody_submits_while_a_shutdown_cancels() -> None:
+    """Who is refused finds all cancelled, as in a real executor, which holds its lock meanwhile."""
+
+    def scenario() -> None:
+        pool, barrier, gate = ThreadPoolExecutor(1), threading.Barrier(2), threading.Event()
+        pool.submit(lambda: (barrier.wait(), gate.wait()))
+        barrier.wait()
+        waiting = pool.submit(int)
+
+        def submit() -> None:
+            try:
+                pool.submit(int)
+            except RuntimeError:
+                assert waiting.cancelled()
+
+        late = Thread(target=submit)
+        late.start()
+        pool.shutdown(wait=False, cancel_futures=True)
+        gate.set()
+        late.join()
+
+    assert outcomes(scenario) == {"None"}
+
+
+def test_who_submits_from_within_the_cancelling_waits_for_itself() -> None:
+    """A callback of what is cancelled runs under the executor's lock; who holds it is named."""
+
+    def scenario() -> None:
+        pool, gate = ThreadPoolExecutor(1), threading.Event()
+        pool.submit(gate.wait)
+        pool.submit(int).add_done_callback(lambda _: pool.submit(int))
+        pool.shutdown(cancel_futures=True)
+
+    report = failing(scenario)
+    assert report.failure is not None
+    assert report.failure.kind is FailureKind.DEADLOCK
+    assert re.search(r"'main' waits for the lock of executor\d, which 'main' holds", report.failure.message)
+
+
+def test_a_worker_may_take_what_a_shutdown_has_not_come_to() -> None:
+    """Work is cancelled one after the other, and workers go on meanwhile."""
+
+    def scenario() -> tuple[bool, bool]:
+        pool, barrier, gate = ThreadPoolExecutor(1), threading.Barrier(2), threading.Event()
+        pool.submit(lambda: (barrier.wait(), gate.wait()))
+        barrier.wait()
+        first, second = pool.submit(int), pool.submit(int)
+        first.add_done_callback(lambda _: gate.set())
+        pool.shutdown(cancel_futures=True)
+        return first.cancelled(), second.cancelled()
+
+    assert outcomes(scenario) == {"(True, True)", "(True, False)"}
 
 
 def test_what_was_kept_from_an_earlier_run_is_told() -> None:

@@ -160,6 +160,10 @@ class Instrumentation:
         """Name the accesses that are points, and the coroutines that are followed, for a replay."""
         return (*self.world.marked_names(), *sorted(self.world.points.followed))
 
+    def sources(self) -> dict[str, str]:
+        """Return the text that was instrumented of each file."""
+        return {subject.file: subject.source for subject in self._subjects}
+
     # Code that was not named
 
     def _look(self, function: Any, *_: object) -> None:

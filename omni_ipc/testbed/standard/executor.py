@@ -2,6 +2,7 @@
 
 Submitting is one step, and so is the taking of work by a worker, with which its future is told to run. A worker whose
 future is settled counts as idle at once, while a real one takes a moment more, in which another worker may be started.
+The lock of a real one is held only while work is dropped that nobody has taken, so it is kept as whoever drops.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from omni_ipc.errors import Inconclusive
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.future import ControlledFuture
-from omni_ipc.testbed.operations import Operation
+from omni_ipc.testbed.operations import Operation, Owning
 from omni_ipc.testbed.standard import current, life
 from omni_ipc.testbed.standard.world import WORLD, asks, running
-from omni_ipc.testbed.tasks import RunEnded
+from omni_ipc.testbed.tasks import RunEnded, Task
 from omni_ipc.testbed.where import locate
 
 Method = Callable[..., Any]
@@ -106,18 +107,17 @@ class Workers(Controlled):
         self._threads: list[threading.Thread] = []
         self._stopped = False
         self._broken = ""
+        self.dropper: Task | None = None
 
     def submit(self, fn: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ControlledFuture:
         return self.kernel.perform(  # type: ignore[no-any-return]
-            Operation("executor.submit", self, lambda: self._submit(fn, args, options))
+            _Locking("executor.submit", self, lambda: self._submit(fn, args, options), self._is_free)
         )
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
-        dropped: list[Work] = self.kernel.perform(
-            Operation("executor.shutdown", self, lambda: self._stop(cancel_futures))
-        )
-        for future, *_ in dropped:
-            future.cancel()
+        self.kernel.perform(_Locking("executor.shutdown", self, lambda: self._stop(cancel_futures), self._is_free))
+        if cancel_futures:
+            self._drop(ControlledFuture.cancel)
         for thread in self._threads if wait else ():
             thread.join()
 
@@ -135,12 +135,25 @@ class Workers(Controlled):
             self._threads.append(life.spawn(self.kernel, self._serve, name))
         return future
 
-    def _stop(self, cancel_futures: bool) -> list[Work]:
+    def _is_free(self) -> bool:
+        return self.dropper is None
+
+    def _stop(self, drops: bool) -> None:
         self._stopped = True
-        dropped = list(self._work) if cancel_futures else []
-        if cancel_futures:
-            self._work.clear()
-        return dropped
+        if drops:
+            self.dropper = self.kernel.current
+
+    def _drop(self, settle: Callable[[ControlledFuture], object]) -> None:
+        """Settle what no worker has taken, one after the other; nobody can submit meanwhile."""
+        try:
+            while (future := self.kernel.perform(Operation("executor.drop", self, self._next))) is not None:
+                settle(future)
+        finally:
+            self.dropper = None
+            self.kernel.writes |= self.bit
+
+    def _next(self) -> ControlledFuture | None:
+        return self._work.popleft()[0] if self._work else None
 
     def _serve(self) -> None:
         """Do what is to be done, as one worker, until there will be no more."""
@@ -161,14 +174,14 @@ class Workers(Controlled):
             raise
         except BaseException:
             _LOGGER.critical("Exception in initializer:", exc_info=True)
-            for future, *_ in self.kernel.perform(Operation("executor.break", self, self._break)):
-                future.set_exception(BrokenThreadPool(self._broken))
+            self.kernel.perform(_Locking("executor.break", self, self._break, self._is_free))
+            self._drop(lambda future: future.set_exception(BrokenThreadPool(self._broken)))
             return False
         return True
 
-    def _break(self) -> list[Work]:
+    def _break(self) -> None:
         self._broken = "A thread initializer failed, the thread pool is not usable anymore"
-        return self._stop(True)
+        self._stop(drops=True)
 
     def _take(self) -> Work | None:
         """Wait for work; a worker that waits does not keep the process."""
@@ -177,8 +190,11 @@ class Workers(Controlled):
         self._idle += 1
         self.kernel.writes |= self.bit
         return self.kernel.perform(  # type: ignore[no-any-return]
-            Operation("executor.take", self, self._hand_out, lambda: bool(self._work) or self._stopped)
+            Operation("executor.take", self, self._hand_out, self._has_news)
         )
+
+    def _has_news(self) -> bool:
+        return bool(self._work) or (self._stopped and self.dropper is None)
 
     def _hand_out(self) -> Work | None:
         self._idle -= 1
@@ -195,6 +211,21 @@ class Workers(Controlled):
 
     def blocked_on(self) -> str:
         return f"work for {self.name}"
+
+
+class _Locking(Owning):
+    """What a real executor does under its lock."""
+
+    __slots__ = ()
+
+    subject: Workers
+
+    def blocked_on(self) -> str:
+        dropper = self.subject.dropper
+        return f"the lock of {self.subject.name}, which '{dropper and dropper.name}' holds"
+
+    def holder(self) -> Task | None:
+        return self.subject.dropper
 
 
 def _compute(future: ControlledFuture, fn: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> None:
