@@ -101,32 +101,38 @@ class ConductedCondition(threading.Condition):
         inner._waiters.append(sleeper)
         saved = inner._release_save()
         self._turns.end()
+        woken = False
         try:
-            self._sleep(sleeper, timeout)
+            woken = self._sleep(sleeper, timeout)
         finally:
             inner._acquire_restore(saved)
             if not sleeper.notified:
                 inner._waiters.remove(sleeper)
-        return sleeper.notified
+        return woken
 
-    def _sleep(self, sleeper: _Sleeper, timeout: float | None) -> None:
-        """Wait to be notified, and for the turn to go on."""
+    def _sleep(self, sleeper: _Sleeper, timeout: float | None) -> bool:
+        """Wait to be notified, and for the turn to go on; tell whether it was before the time was up."""
         if timeout is None:
             sleeper.news.wait()
-        else:
+        elif timeout > 0:
             with self._turns.limited("condition.wake", timeout, sleeper.news.set) as wait:
                 while not (sleeper.notified or wait.is_up()):
                     sleeper.news.wait(wait.left())
                     sleeper.news.clear()
-        if sleeper.notified and self._turns.speaks_of("condition.wake"):
+        woken = sleeper.notified
+        if woken and self._turns.speaks_of("condition.wake"):
             self._turns.begin("condition.wake", {}, depth=3)
+        return woken
 
     def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
-        deadline = None if timeout is None else self._turns.now() + timeout
+        deadline: float | None = None
+        left = timeout
         while not (found := predicate()):
-            left = None if deadline is None else deadline - self._turns.now()
-            if left is not None and left <= 0:
-                break
+            if left is not None:
+                if deadline is None:  # it waits once at least, which lets others have the lock
+                    deadline = self._turns.now() + left
+                elif (left := deadline - self._turns.now()) <= 0:
+                    break
             self.wait(left)
         return found
 

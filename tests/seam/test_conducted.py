@@ -75,3 +75,19 @@ def test_a_turn_that_comes_when_all_are_free_is_nobodys() -> None:
     assert taken == ["step"]
     rt.close()
     ours.close()
+
+
+def test_a_wait_without_time_lets_others_have_the_lock_once() -> None:
+    """As `threading.Condition` does: it looks, waits for nothing, and looks again; without the lock it is refused."""
+    ours, theirs = socket.socketpair()
+    rt = ConductedRuntime(theirs, VOCABULARY)
+    condition = rt.condition()
+    looks: list[int] = []
+    with condition:
+        assert not condition.wait_for(lambda: looks.append(1), timeout=0)
+        assert not condition.wait(timeout=0)
+    assert len(looks) == 2
+    with pytest.raises(RuntimeError, match="un-acquired"):
+        condition.wait_for(lambda: False, timeout=0)
+    rt.close()
+    ours.close()
