@@ -129,13 +129,13 @@ class Saboteur:
         self._told.clear()
         try:
             with hog(self._spare_bytes()) if pid is None else _harm(pid, FAULTS[blow.fault]):
-                self._over.wait(blow.held_s)
+                recovered_s = self._hold(blow.held_s, begun_s)
         except (ProcessLookupError, FileNotFoundError):
             return None
         except OSError as error:
             self._failed.setdefault(f"The fault '{blow.fault}' could not be put into {blow.target}: {error.strerror}.")
             return None
-        recovered_s, cut_off = self._await_result(begun_s)
+        recovered_s, cut_off = (recovered_s, False) if recovered_s is not None else self._await_result(begun_s)
         survived = Survived(
             at_s=begun_s - self._since_s,
             fault=blow.fault,
@@ -162,18 +162,31 @@ class Saboteur:
         names = [name for name in whom if (fault, name) not in _SPARED]
         return Blow(fault, self._lot.choice(names), self._lot.uniform(*_HELD_S)) if names else None
 
+    def _hold(self, held_s: float, begun_s: float) -> float | None:
+        """Let a fault last; gives how long the next result took, if it came meanwhile, as where nobody is disturbed."""
+        ends_s = time.monotonic() + held_s
+        recovered_s: float | None = None
+        while (left_s := ends_s - time.monotonic()) > 0 and not self._over.wait(min(left_s, _LOOK_S)):
+            recovered_s = recovered_s or self._recovered_s(begun_s)
+        return recovered_s
+
     def _await_result(self, begun_s: float) -> tuple[float | None, bool]:
-        """Wait for the result of a request that was submitted behind the fault.
+        """Wait for the next result behind a fault.
 
         Returns:
-            when it came, if it did; and whether the soak ended before it could.
+            how long it took, if it came; and whether the soak ended before it could.
         """
-        while (latest := self._latest()).submitted_s <= begun_s:
+        while (recovered_s := self._recovered_s(begun_s)) is None:
             if self._over.wait(_LOOK_S):
                 return None, True
             if time.monotonic() - begun_s > patience(PATIENCE_S):
                 return None, False
-        return latest.ended_s - begun_s, False
+        return recovered_s, False
+
+    def _recovered_s(self, begun_s: float) -> float | None:
+        """Tell how long after a fault the result came of a request that was submitted behind it; None if none did."""
+        latest = self._latest()
+        return latest.ended_s - begun_s if latest.submitted_s > begun_s else None
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import resource
 import subprocess
 import sys
 import time
@@ -126,6 +127,25 @@ def test_a_fault_is_met_once_a_later_request_has_its_result(child: Child) -> Non
     assert survived is not None
     assert (survived.fault, survived.target, survived.told) == ("stop", "worker 0", ())
     assert survived.recovered_s == pytest.approx(begun + 5 - (begun - 10) - survived.at_s)
+
+
+def test_a_result_that_comes_while_a_fault_is_held_is_the_next_one(child: Child) -> None:
+    """Nobody looks for later ones, and the fault is held to its end; where it disturbs nobody, it is met at once."""
+
+    def limit() -> int:
+        return resource.prlimit(child.process.pid, resource.RLIMIT_NOFILE)[0]
+
+    before, looks = limit(), []
+    begun = time.monotonic()
+
+    def latest() -> Latest:
+        looks.append(limit() < before)
+        return Latest(time.monotonic(), begun + 5 * len(looks))
+
+    survived = saboteur(latest, since_s=begun).strike(Blow("descriptors", "worker 0", 0.1), child.process.pid)
+    assert survived is not None
+    assert (looks, limit()) == ([True], before)
+    assert survived.recovered_s == pytest.approx(5 - survived.at_s)
 
 
 def test_a_fault_without_a_result_after_it_is_unanswered_unless_time_is_up(
