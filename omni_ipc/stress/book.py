@@ -81,7 +81,7 @@ class Book:
         self._untold = 0  # findings beyond the most
         self._astray = 0  # requests of which it was found that they have no outcome, less outcomes that had no request
         self._regions: dict[str, Histogram] = {}
-        self._own: dict[str, list[int]] = {}  # process -> its memory behind each round
+        self._own: dict[str, list[int]] = {}  # process -> its memory behind each of its rounds
         self.around = Around(tuple, tuple, tuple, tuple)
 
     def is_explained(self, at_s: float, round_s: float) -> bool:
@@ -145,21 +145,21 @@ class Book:
             self._astray += missing
             what = "Requests that went in, and have no outcome" if missing > 0 else "Outcomes that came of no request"
             self.find("outcome", f"{what}: {abs(missing):,}.")
-        self.replaced()
+        for name in (*self._own,):
+            self.replaced(name)
 
-    def replaced(self) -> None:
-        """Judge what processes had, which are no more, or are others from now on."""
-        for name, sizes in self._own.items():
-            if len(sizes) < _ROUNDS:
-                continue
-            before, after = max(sizes[1:4]), min(sizes[-3:])
-            if after - before > _GROWTH_BYTES:
-                self.find(
-                    "leftover",
-                    f"The memory of {name} grew from {before >> 20:,} MiB to {after >> 20:,} MiB in {len(sizes)} "
-                    "rounds, each of which had given back everything.",
-                )
-        self._own.clear()
+    def replaced(self, name: str) -> None:
+        """Judge what a process had, which is no more, or is another one from now on."""
+        sizes = self._own.pop(name, [])
+        if len(sizes) < _ROUNDS:
+            return
+        before, after = max(sizes[1:4]), min(sizes[-3:])
+        if after - before > _GROWTH_BYTES:
+            self.find(
+                "leftover",
+                f"The memory of {name} grew from {before >> 20:,} MiB to {after >> 20:,} MiB in {len(sizes)} "
+                "rounds, each of which had given back everything.",
+            )
 
     def account(self) -> Account:
         """Give the account as it stands."""

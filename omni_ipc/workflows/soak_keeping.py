@@ -72,7 +72,10 @@ class Keeper:
         self._heard += 1
 
     def begin(self, message: Began) -> None:
-        """Take note of a round."""
+        """Take note of a round, before which workers that died were replaced."""
+        for rank, (before, now) in enumerate(zip(self.round.workers, message.workers, strict=False)):
+            if before != now:
+                self.book.replaced(f"worker {rank}")
         self.round, self.round_s = message, time.monotonic()
 
     def find(self, kind: str, message: str, *, at_s: float | None = None, stood: tuple[str, ...] = ()) -> None:

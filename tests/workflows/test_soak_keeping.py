@@ -117,6 +117,24 @@ def test_what_was_recorded_before_an_abrupt_end_is_rescued(soak: Kept) -> None:
     assert Path(soak.keeper.evidence.place(3) or "").exists()
 
 
+def test_a_worker_that_grew_is_found_when_another_one_is_in_its_place(soak: Kept) -> None:
+    """Each process is judged by what it had itself: a small one behind a large one is no memory given back."""
+    for number in range(24):
+        was_replaced = number >= 20
+        soak.begin(number, 11, 13 if was_replaced else 12)
+        grown = (100 + 50 * number) << 20
+        soak.book.settled({"worker 0": grown, "worker 1": 100 << 20 if was_replaced else grown})
+    sentence = (
+        "The memory of worker 1 grew from 250 MiB to 950 MiB in 20 rounds, each of which had given back everything."
+    )
+    assert soak.findings() == [("leftover", sentence)]
+    soak.keeper.part(killed=True)
+    assert [message.partition(" grew")[0] for _, message in soak.findings()] == [
+        "The memory of worker 1",
+        "The memory of worker 0",
+    ]
+
+
 def test_what_a_killed_process_had_open_is_lost_with_it(soak: Kept) -> None:
     """Of one that ended by itself it is found: nobody is to be left without an outcome."""
     soak.ledger.add("admitted", 5)
