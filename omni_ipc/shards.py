@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -28,7 +28,7 @@ T = TypeVar("T")
 Timed = TypeVar("Timed", Finding, Survived)
 
 
-def merge(shards: Mapping[str, Account]) -> Account:
+def merge(shards: Mapping[str, Account], *, running: Collection[str] = ()) -> Account:
     """Put the accounts of shards together.
 
     Counts are added up. Times count from the start of the first shard, so it lasted from there to the end of the last
@@ -36,6 +36,7 @@ def merge(shards: Mapping[str, Account]) -> Account:
 
     Args:
         shards: name -> account; a single one is returned as it is.
+        running: those that go on: they still have what they were last seen with.
 
     Raises:
         UsageError: there is none.
@@ -64,7 +65,7 @@ def merge(shards: Mapping[str, Account]) -> Account:
             ({kind: Histogram() for kind in _kinds(placed)}, *(each.latencies for each in placed)), operator.add
         ),
         regions=_joined((account.regions for account in placed), operator.add),
-        samples=_samples([account.samples for account in placed]),
+        samples=_samples([account.samples for account in placed], [name in running for name in shards]),
         faults=_in_order(fault for account in placed for fault in account.faults),
         validations=_validations(validation for account in placed for validation in account.validations),
         findings=_in_order(finding for account in placed for finding in account.findings),
@@ -212,12 +213,16 @@ class _Look(NamedTuple):
 
     shard: int
     sample: Sample
-    is_last: bool  # of its shard
+    is_last: bool  # of its shard, which has ended
 
 
-def _samples(shards: Sequence[Sequence[Sample]]) -> tuple[Sample, ...]:
+def _samples(shards: Sequence[Sequence[Sample]], running: Sequence[bool]) -> tuple[Sample, ...]:
     """Give the sums over all shards at moments when one of them was looked at: at all, or as many as may be told."""
-    looks = [_Look(shard, sample, sample is samples[-1]) for shard, samples in enumerate(shards) for sample in samples]
+    looks = [
+        _Look(shard, sample, sample is samples[-1] and not running[shard])
+        for shard, samples in enumerate(shards)
+        for sample in samples
+    ]
     looks.sort(key=lambda look: look.sample.at_s)
     step = 1 + len(looks) // MOST_SAMPLES
     seen: dict[int, _Look] = {}

@@ -79,6 +79,15 @@ def test_samples_are_sums_of_what_each_shard_was_last_seen_with() -> None:
     assert (seen[2].shared, seen[-1].shared, seen[-1].open) == (16 << 20, 8 << 20, 3)
 
 
+def test_shards_that_go_on_have_what_they_were_last_seen_with() -> None:
+    """Not one alone, whichever was looked at last; one that has ended has nothing any more among them, either."""
+    parts = {"a": PLAIN, "b": LATER, "c": PLAIN}
+    last = merge(parts, running={"a", "b"}).samples[-1]
+    assert {name.partition(":")[0] for name in last.resident} == {"a", "b"}
+    assert (last.open, last.shared, last.ended) == (6, 16 << 20, 300)
+    assert merge(parts, running={"a", "b"}).samples[:2] == merge(parts).samples[:2]
+
+
 def test_memory_of_devices_is_told_by_shard() -> None:
     """Each worker's, until its shard has ended."""
     looks = tuple(msgspec.structs.replace(sample(at_s), device={"worker 0": 5}) for at_s in (0.0, 10.0))

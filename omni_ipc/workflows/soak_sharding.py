@@ -95,6 +95,7 @@ class _Gathering:
         self._folder = Path(config.folder)
         self._on_sample = on_sample
         self._accounts: dict[str, Account] = {}
+        self._running: set[str] = set()  # whose accounts are not all there is to come
         self._whole: set[int] = set()
         self._reasons: list[str] = []
         self._began_s = monotonic()
@@ -129,8 +130,10 @@ class _Gathering:
             return
         if Outcome.RESULT in news.account.outcomes:
             self._lost = [self._recovered(lost, shard) for lost in self._lost]
+        self._running.add(_name(shard))
         if news.is_whole:
             self._whole.add(shard)
+            self._running.discard(_name(shard))
         self._accounts[_name(shard)] = self._brought_home(shard, news.account, news.traces)
         self._tell()
 
@@ -159,6 +162,7 @@ class _Gathering:
     def _put_aside(self, shard: int) -> None:
         """Forget what an attempt has said, unless it has found something, and what it has taken down."""
         forget_rounds(self._folder / _folder(shard))
+        self._running.discard(_name(shard))
         account = self._accounts.pop(_name(shard), None)
         if account is not None and account.findings:
             number = sum(name.startswith(f"{_name(shard)}, lost") for name in self._accounts) + 1
@@ -166,6 +170,7 @@ class _Gathering:
 
     def _give_up(self, shard: int, why: str) -> None:
         """Keep how far a shard came, and why not further."""
+        self._running.discard(_name(shard))
         if (account := self._accounts.get(_name(shard))) is None:
             self._reasons.append(f"shard {shard} has no account: {why}")
         else:
@@ -178,7 +183,7 @@ class _Gathering:
             shards.write(self._folder, account)
 
     def _merged(self) -> Account:
-        merged = shards.merge(self._accounts)
+        merged = shards.merge(self._accounts, running=self._running)
         missing = self.count - len(self._whole)
         lost = [msgspec.structs.replace(each, cut_off=self._is_cut_off(each)) for each in self._lost]
         interrupted = self.interrupted and f"{self.interrupted}, with {missing} of {self.count} shards to come"
@@ -203,6 +208,7 @@ class _Gathering:
                 raise Inconclusive("The soak was interrupted before any shard had begun. Soak again.")
             why = "; ".join(self._reasons) or "no shard has said anything"
             raise Inconclusive(f"The soak has no account: {why}. See to the machines, and soak again.")
+        self._running.clear()
         account = self._merged()
         try:
             for shard in range(self.count):

@@ -14,7 +14,7 @@ import pytest
 from omni_ipc import shards
 from omni_ipc.accounts import Account
 from omni_ipc.errors import Inconclusive, UsageError
-from omni_ipc.machines import Retried, Said
+from omni_ipc.machines import Lost, Retried, Said
 from omni_ipc.records import Verdict
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows import soak_sharding
@@ -71,6 +71,28 @@ def test_a_lost_shard_that_the_end_came_to_has_been_cut_off(tmp_path: Path, inte
     gathering.interrupted = interrupted
     lost = gathering.conclude().faults[-1]
     assert (lost.fault, lost.recovered_s, lost.cut_off) == (soak_sharding.LOST, None, bool(interrupted))
+
+
+def test_while_shards_run_their_processes_are_told_together(tmp_path: Path) -> None:
+    """A shard's are there from its first words to its last, to its loss, or to the end of all."""
+    told: list[Account] = []
+    gathering = soak_sharding._Gathering(SoakConfig(seconds=60, folder=str(tmp_path)), 4, told.append)
+    later = msgspec.structs.replace(PLAIN, started="2026-01-01T12:00:30+00:00")
+
+    def running() -> set[str]:
+        gathering.take(Said(3, msgspec.json.encode(News(account=later))))  # is looked at last
+        return {process.partition(":")[0] for process in told[-1].samples[-1].resident}
+
+    for shard in range(3):
+        gathering.take(Said(shard, msgspec.json.encode(News(account=PLAIN))))
+    assert running() == {"shard 0", "shard 1", "shard 2", "shard 3"}
+    gathering.take(Said(0, msgspec.json.encode(News(account=PLAIN, is_whole=True))))
+    gathering.take(Retried(1, "its process was ended by SIGKILL"))
+    gathering.take(Lost(2, "its process was ended by SIGKILL"))
+    assert running() == {"shard 3"}
+    gathering.take(Said(1, msgspec.json.encode(News(account=PLAIN))))
+    assert running() == {"shard 1", "shard 3"}
+    assert {process.partition(":")[0] for process in gathering.conclude().samples[-1].resident} == {"shard 3"}
 
 
 def test_shards_on_one_machine_share_its_memory(tmp_path: Path) -> None:
