@@ -253,6 +253,17 @@ def test_slurm_starts_a_node_each_and_makes_one_page(checkout: Path) -> None:
     assert "<html" in (results / "soak.html").read_text()
 
 
+@pytest.mark.parametrize("code", ["1", "137"])
+def test_a_node_that_slurm_loses_has_shown_nothing(checkout: Path, code: str) -> None:
+    """Neither an error of srun's own, which is 1, nor what a node told before the job was begun again is a verdict."""
+    folder = srun(checkout, f"exit {code}\n")
+    (lost := checkout / "results-7" / "node-0").mkdir(parents=True)
+    (lost / "code").write_text("1\n")
+    known = {"SLURM_SUBMIT_DIR": str(checkout), "SLURM_JOB_ID": "7", "STUB": "1"}
+    process = started(checkout, "bash", str(checkout / "stress" / "slurm.sbatch"), before=folder, **known)
+    assert ended(process)[0] == 3
+
+
 def test_a_node_that_slurm_stops_tells_how_far_it_came(checkout: Path) -> None:
     """Though a signal of Slurm reaches only what srun itself has started: `proctrack/cgroup`."""
     folder = srun(
