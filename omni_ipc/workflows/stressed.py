@@ -61,7 +61,7 @@ class Stressed(msgspec.Struct, frozen=True):
 
     Args:
         rows: of all traces, also of those that were not run.
-        left: how many were not tried, because somebody interrupted it.
+        left: how many were not tried, because it was interrupted, or ended with the error of the last row before them.
     """
 
     device: str

@@ -31,6 +31,8 @@ def stress(
 ) -> Stressed:
     """Run every trace on worker processes, ``repeat`` times; Ctrl-C ends that with what is known by then.
 
+    So does what is not the trace's alone, if it comes behind the first one: no process can be started any more.
+
     The verdict is that of the traces that have a worker; where none has, nothing was shown.
 
     Args:
@@ -39,7 +41,7 @@ def stress(
 
     Raises:
         UsageError: ``repeat`` is no number of times.
-        EnvironmentMissing: torch is missing, or no process can be started.
+        EnvironmentMissing: torch is missing, or not one process can be started.
     """
     if repeat < 1:
         raise UsageError(f"--repeat {repeat} runs nothing. Give 1 or more.")
@@ -47,10 +49,9 @@ def stress(
     named = [(file.name.removesuffix(SUFFIX), trace) for file, trace in traces.items()]
     rows: list[Row] = []
     with contextlib.nullcontext(hosts) if hosts else Hosts() as using, contextlib.suppress(KeyboardInterrupt):
-        for name, trace in named:
-            progress(f"replaying {name}", len(rows), len(traces))
-            rows.append(_try(name, trace, using, device, repeat))
-            on_row(rows[-1])
+        for row in _rows(named, using, device, repeat, progress):
+            rows.append(row)
+            on_row(row)
     left = [Row.untried(*each, Verdict.INCONCLUSIVE, _INTERRUPTED) for each in named[len(rows) :]]
     return Stressed(device, repeat, verdict_of([*rows, *left]), (*rows, *left), len(left))
 
@@ -82,6 +83,25 @@ class Hosts:
         if self._host is not None:
             self._host.stop()
             self._host = None
+
+
+def _rows(
+    named: Sequence[tuple[str, Trace]],
+    hosts: Hosts,
+    device: str,
+    repeat: int,
+    progress: Callable[[str, int, int | None], None],
+) -> Iterator[Row]:
+    """Try one trace after the other, to the first at which it ends for all of them: what was shown before counts."""
+    for done, (name, trace) in enumerate(named):
+        progress(f"replaying {name}", done, len(named))
+        try:
+            yield _try(name, trace, hosts, device, repeat)
+        except (UsageError, InternalError) as error:
+            if not done:
+                raise
+            yield Row.untried(name, trace, Verdict.INCONCLUSIVE, str(error))
+            return
 
 
 def _try(name: str, trace: Trace, hosts: Hosts, device: str, repeat: int) -> Row:

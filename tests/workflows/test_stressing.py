@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from omni_ipc.errors import UsageError
+from omni_ipc.errors import EnvironmentMissing, InternalError, OmniError, UsageError
 from omni_ipc.records import Failure, FailureKind, Step, Trace, Verdict
 from omni_ipc.scenarios import SCENARIOS
 from omni_ipc.scenarios.scenario import Staged
@@ -180,6 +181,37 @@ def test_an_interruption_ends_it_with_what_is_known(hosts: Hosts, tmp_path: Path
     assert [row.verdict for row in stressed.rows] == [Verdict.ENDED_WELL, Verdict.INCONCLUSIVE]
     assert stressed.rows[1].reasons == ("not run: it was interrupted before its end",)
     assert (stressed.left, stressed.verdict) == (1, Verdict.INCONCLUSIVE)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    "error", [EnvironmentMissing("No process can be started.", "Free some."), InternalError("Odd.")], ids=repr
+)
+def test_what_ends_it_for_all_traces_takes_away_none_that_was_tried(
+    error: OmniError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A violation stays one, with the error and what was not run behind it; where there is nothing, it is raised."""
+    failed = RealRun(Conducted(4, 4), Failure(FailureKind.EXCEPTION, "Output '1' did not come."), 0.1)
+    monkeypatch.setattr(stressing, "run_on_processes", lambda *_, **__: failed)
+
+    class Ending(Hosts):
+        times = 2  # the reference and the defect of a trace
+
+        def free(self) -> Any:
+            if not self.times:
+                raise error
+            self.times -= 1
+
+    traces = find_traces([LATE_SPLIT, ORPHAN, BUGS / "drain.sleep_without_drain.trace.json"])
+    stressed = stress(traces, device="cpu", hosts=(ending := Ending()))
+    assert [row.verdict for row in stressed.rows] == ["violated", "inconclusive", "inconclusive"]
+    assert [row.reasons for row in stressed.rows[1:]] == [
+        (str(error),),
+        ("not run: it was interrupted before its end",),
+    ]
+    assert (stressed.verdict, stressed.left) == (Verdict.VIOLATED, 1)
+    with pytest.raises(type(error), match=str(error)):
+        stress(traces, device="cpu", hosts=ending)
 
 
 def test_a_collection_that_cannot_be_replayed_is_refused_before_anything_runs(tmp_path: Path) -> None:
