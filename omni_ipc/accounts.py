@@ -131,7 +131,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         requests: that went in.
         outcomes: how they ended; where the sum is not ``requests``, the soak did not end well.
         checked_bytes: of outputs whose checksum was as expected.
-        latencies: kind of request -> from submit to its end.
+        latencies: kind of request -> from submit to its result, of those whose clients waited for it.
         regions: process kind and region ("engine Pump.Deliver") -> how long it took.
         reasons: why it is no clean "holds": one sentence each.
         notes: what else there is to tell, and changes no verdict.

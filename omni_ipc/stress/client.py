@@ -141,13 +141,13 @@ class Clients:
 
     async def _late(self, ask: Ask, stream: OutputStream, since: Moment) -> None:
         await asyncio.sleep(5 * ask.pause_s)
-        await self._take(ask, stream.output(), since)
+        await self._take(ask, stream.output(), since, waited=not ask.pause_s)
 
     async def _abort(self, ask: Ask, stream: OutputStream, since: Moment) -> None:
         await asyncio.sleep(ask.pause_s)
         self._circumstances.aborting(ask.request.id)
         self._engine.abort(ask.request.id)
-        await self._take(ask, stream.output(), since)
+        await self._take(ask, stream.output(), since, waited=not ask.pause_s)
 
     async def _cancel(self, ask: Ask, stream: OutputStream, since: Moment) -> None:
         taking = asyncio.ensure_future(stream.output())
@@ -157,7 +157,7 @@ class Clients:
         if taking.cancelled():
             self._ledger.add("left")
         else:
-            await self._take(ask, taking, since)
+            await self._take(ask, taking, since, waited=not ask.pause_s)
 
     async def _give_up(self, ask: Ask, stream: OutputStream, since: Moment) -> None:
         await self._take(ask, _within(ask.pause_s, stream.output()), since)
@@ -172,8 +172,16 @@ class Clients:
         del stream
         self._ledger.add("left")
 
-    async def _take(self, ask: Ask, coming: Awaitable[RequestOutput], since: Moment, *, hold_s: float = 0.0) -> None:
-        """Take the output, if it comes, and hold it against what was asked for."""
+    async def _take(
+        self,
+        ask: Ask,
+        coming: Awaitable[RequestOutput],
+        since: Moment,
+        *,
+        hold_s: float = 0.0,
+        waited: bool = True,
+    ) -> None:
+        """Take the output, if it comes, and hold it against what was asked for; waited: since the request went in."""
         try:
             output = await coming
         except OmniError as error:
@@ -188,7 +196,9 @@ class Clients:
         if wrong is not None:
             self._telling.found("bytes", wrong)
         stepwise = bool(ask.request.options["steps"])
-        self._ledger.result(since.at_s, ended_s, nbytes=ask.nbytes, checked=wrong is None, stepwise=stepwise)
+        self._ledger.result(
+            since.at_s, ended_s, nbytes=ask.nbytes, checked=wrong is None, stepwise=stepwise, waited=waited
+        )
 
     def _ended(self, ask: Ask, error: OmniError, since: Moment) -> None:
         self._ledger.add(outcome := Outcome.of(error))

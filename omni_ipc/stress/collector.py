@@ -84,7 +84,7 @@ def _from_0(known: Iterable[str], counts: Mapping[str, int]) -> dict[str, int]:
 
 def _latencies(values: Mapping[str, Histogram]) -> HistogramMetricFamily:
     """Give each kind in the same buckets at any time, so that they may be added up, and compared with those before."""
-    what = "From submit to the end of a request that had a result."
+    what = "From submit to the result of a request whose client waited for it."
     metric = HistogramMetricFamily(f"{PREFIX}_latency_seconds", what, labels=["kind"])
     for kind, histogram in values.items():
         edges = [(str(edge_us / 1e6), _within(histogram, edge_us)) for edge_us in _EDGES_US]

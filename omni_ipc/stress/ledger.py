@@ -73,16 +73,29 @@ class Ledger:
         """Tell a count."""
         return self._words[_WORD[name]]
 
-    def result(self, submitted_s: float, ended_s: float, *, nbytes: int, checked: bool, stepwise: bool = False) -> None:
-        """Count a result, by its kind; and the bytes that were asked for, too, if they were found to be right."""
+    def result(
+        self,
+        submitted_s: float,
+        ended_s: float,
+        *,
+        nbytes: int,
+        checked: bool,
+        stepwise: bool = False,
+        waited: bool = True,
+    ) -> None:
+        """Count a result; the bytes that were asked for, too, if they were found to be right.
+
+        And how long it took, by its kind, if its client waited for it: of one who came for it later, that tells how
+        long they rested.
+        """
         took_s = ended_s - submitted_s
         kind = KINDS.index(STEPWISE) if stepwise else sum(nbytes > limit for limit in _LIMITS)
         first = _FIRST_KIND + _KIND_WORDS * kind
         with self._lock:
             self._words[_WORD[Outcome.RESULT]] += 1
             self._words[_WORD["checked_bytes"]] += nbytes * checked
-            self._words[first + bin_of(int(took_s * 1e6))] += 1
-            self._words[first + BINS] += int(took_s * _NS)
+            self._words[first + bin_of(int(took_s * 1e6))] += waited
+            self._words[first + BINS] += int(took_s * _NS) * waited
             if int(submitted_s * _NS) > self._words[_WORD["submitted_ns"]]:
                 self._words[_WORD["ended_ns"]] = int(ended_s * _NS)
                 self._words[_WORD["submitted_ns"]] = int(submitted_s * _NS)
@@ -97,7 +110,7 @@ class Ledger:
         return {outcome.value: self.get(outcome) for outcome in Outcome}
 
     def latencies(self) -> Mapping[str, Histogram]:
-        """Tell how long results took, by the kind of what was asked for."""
+        """Tell how long results took that somebody waited for, by the kind of what was asked for."""
         return {kind: self._histogram(_FIRST_KIND + _KIND_WORDS * number) for number, kind in enumerate(KINDS)}
 
     def close(self) -> None:

@@ -111,6 +111,14 @@ def test_times_are_in_the_bins_of_accounts(took_us: int, ledger: Ledger) -> None
     assert ledger.latencies()[KINDS[0]].counts == {bin_of(took_us): 1}
 
 
+def test_a_result_that_nobody_waited_for_tells_no_time(ledger: Ledger) -> None:
+    """It is a result like any other, and may be the latest."""
+    ledger.result(1.0, 1.5, nbytes=100, checked=True, waited=False)
+    assert (ledger.get("checked_bytes"), ledger.outcomes()["result"]) == (100, 1)
+    assert ledger.latest == Latest(1.0, 1.5)
+    assert [(each.counts, each.total_s) for each in ledger.latencies().values()] == [({}, 0.0)] * len(KINDS)
+
+
 def test_threads_count_beside_each_other(ledger: Ledger) -> None:
     """Clients of one process do, and none of it is lost."""
 

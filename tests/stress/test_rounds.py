@@ -102,8 +102,31 @@ def test_of_an_engine_that_serves_well_nothing_is_found(changes: dict[str, Any],
     """Whatever its clients do, and also if it ends among them; what was left is counted as the engine ended it."""
     went = go(**changes, engine=msgspec.structs.replace(CONFIG, step_execution=stepwise))
     check_well(went)
-    assert sum(went.latencies.values()) == went.counts["result"]
-    assert went.latencies[STEPWISE] == went.counts["result"] * stepwise
+    assert sum(went.latencies.values()) <= went.counts["result"]
+    assert went.latencies[STEPWISE] == sum(went.latencies.values()) * stepwise
+
+
+@pytest.mark.parametrize(
+    ("way", "pause_s", "waited"),
+    [
+        (Way.AWAIT, 0.001, True),
+        (Way.HOLD, 0.001, True),
+        (Way.LATE, 0.0, True),
+        (Way.LATE, 0.001, False),
+        (Way.ABORT, 0.001, False),
+        (Way.CANCEL, 0.001, False),
+    ],
+)
+def test_how_long_a_client_rested_is_no_latency(
+    way: Way, pause_s: float, waited: bool, go: Go, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results of those who came for them later count as results; how long one took tell those who waited."""
+    draw = load.Load.draw
+    monkeypatch.setattr(load.Load, "draw", lambda self: draw(self)._replace(way=way, pause_s=pause_s))
+    went = go()
+    check_well(went)
+    assert sum(went.latencies.values()) == went.counts["result"] * waited
+    assert went.counts["result"] > 0 or way in (Way.ABORT, Way.CANCEL)
 
 
 def test_no_more_requests_are_asked_for_at_a_time_than_there_may_be(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:

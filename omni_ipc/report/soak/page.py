@@ -45,7 +45,7 @@ def page(whole: Account, shards: Mapping[str, Account] = MappingProxyType({})) -
         lasted_s=whole.seconds,
         data=[[_readings(chart, series.points) for series in chart.series] for chart in pictures],
         times=[
-            ("Latencies of results, from submit to the end", "kind", _histograms(whole.latencies)),
+            ("Latencies of results that clients waited for, from submit", "kind", _histograms(whole.latencies)),
             ("Regions", "process and region", _histograms(_longest_first(whole.regions))),
         ],
         time_titles=TITLES,
