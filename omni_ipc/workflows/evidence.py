@@ -9,7 +9,6 @@ What cannot be looked at in time is forgotten: the soak never waits for it, but 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import shutil
 import threading
 import time
@@ -22,6 +21,7 @@ from typing import NamedTuple
 from omni_ipc.accounts import Validation
 from omni_ipc.errors import Inconclusive
 from omni_ipc.workflows.commands import Commands
+from omni_ipc.workflows.free_names import free_name
 
 FINDINGS = "findings"
 """The folder of recordings of rounds in which something was found, and of traces, in that of a soak."""
@@ -152,11 +152,7 @@ class Evidence:
 
     def _place(self, number: int) -> str | None:
         if number not in self._kept and len(self._kept) < _MOST_KEPT:
-            wanted = self._folder / FINDINGS / f"round-{number}"
-            free = (wanted.with_name(f"{wanted.name}-{again}") for again in itertools.count(2))
-            self._kept[number] = str(
-                wanted if not wanted.exists() else next(each for each in free if not each.exists())
-            )
+            self._kept[number] = str(free_name(self._folder / FINDINGS / f"round-{number}"))
         return self._kept.get(number)
 
     def _take(self, recordings: Path, folder: Path, *, is_finding: bool) -> None:

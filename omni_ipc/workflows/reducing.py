@@ -23,6 +23,7 @@ from omni_ipc.report.text import counted
 from omni_ipc.scenarios import DEFECTS, SCENARIOS, Scenario
 from omni_ipc.testbed.guiding import explore_along
 from omni_ipc.workflows.exploring import explore_scenario
+from omni_ipc.workflows.free_names import free_name
 from omni_ipc.workflows.suspects import Suspect, suspects
 
 SECONDS = 30.0
@@ -67,7 +68,7 @@ def reduce_recordings(
     """Look for what went wrong in recordings, and for the same in a scenario; save the trace of that.
 
     Args:
-        to: folder for the trace.
+        to: folder for the trace; another one that lies there stays.
         defect: that the processes had; without one, the reference is tried in all scenarios.
         requests: the clients' names of those that are known to be concerned.
         seconds: to look for it, at most.
@@ -154,12 +155,26 @@ def _along(
     )
 
 
+def _saved(trace: Trace, to: Path) -> Path:
+    """Save a trace, in place of none but one that shows the same."""
+
+    def shown(by: Trace) -> tuple[list[str], str]:
+        return [*map(str, by.steps)], str(by.failure)
+
+    def is_same(path: Path) -> bool:
+        with contextlib.suppress(UsageError):  # it is no trace
+            return shown(Trace.load(path)) == shown(trace)
+        return False
+
+    return trace.save(free_name(to / f"{trace.scenario}.{trace.defect or 'reference'}.trace.json", same=is_same))
+
+
 def _found(
     report: Report, trace: Trace, suspected: Sequence[Suspect], to: Path, *, along: bool, schedules: int
 ) -> Reduced:
     path, unsaved = None, None
     try:
-        path = str(trace.save(to / f"{trace.scenario}.{trace.defect or 'reference'}.trace.json"))
+        path = str(_saved(trace, to))
     except UsageError as error:  # what was found is no less so
         unsaved = str(error)
     how = "along what was recorded" if along else "in other orders than were recorded"

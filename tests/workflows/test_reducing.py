@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from omni_ipc.conformance.recordings.sessions import load
 from omni_ipc.errors import Inconclusive, UnknownName, UsageError
-from omni_ipc.records import Trace, Verdict
-from omni_ipc.workflows.reducing import reduce_recordings
+from omni_ipc.records import Failure, FailureKind, Report, Trace, Verdict
+from omni_ipc.workflows.reducing import _found, reduce_recordings
 from omni_ipc.workflows.replaying import replay
 from omni_ipc.workflows.suspects import suspects
 from tests.workflows.violations import DEFECTS, Recorded
@@ -64,6 +65,26 @@ def test_the_request_that_is_known_to_be_concerned_comes_first(recorded: Recorde
     (first, *_) = suspects(session, requests=["b", "somebody"])
     assert (first.output, first.why) == ("1", "it is of the request that is concerned")
     assert first.order.count("Engine.Admit") == first.order.count("Consumer.Wait") == 2
+
+
+def test_a_trace_replaces_none_that_shows_something_else(tmp_path: Path) -> None:
+    """Of several findings each keeps its own; those that show the same have one, however it was found."""
+    one = Trace.load(Path(__file__).parents[1] / "bugs" / "split_map.late_split_map.trace.json")
+    other = msgspec.structs.replace(one, failure=Failure(FailureKind.DEADLOCK, "Nobody moves."))
+    shorter = msgspec.structs.replace(one, steps=one.steps[:-1], causes=())
+    (taken := tmp_path / "split_map.late_split_map-3.trace.json").write_text("{}")
+
+    def saved(trace: Trace) -> str:
+        report = Report("split_map", Verdict.VIOLATED, "", "", 1, 1, 1, 0.1, failure=trace.failure, trace=trace)
+        path = _found(report, trace, (), tmp_path, along=True, schedules=1).trace
+        assert path is not None
+        assert Trace.load(Path(path)).failure == trace.failure
+        return Path(path).name.removeprefix("split_map.late_split_map")
+
+    found = [one, other, shorter, msgspec.structs.replace(one, schedule=7, strategy="another"), other]
+    ends = [".trace.json", "-2.trace.json", "-4.trace.json", ".trace.json", "-2.trace.json"]
+    assert [saved(trace) for trace in found] == ends
+    assert taken.read_text() == "{}"
 
 
 def test_bad_input_is_told(tmp_path: Path) -> None:
