@@ -1,12 +1,11 @@
 """One shard of a soak: ``python -m omni_ipc.workflows.soak_shard``, which `soak_sharding` has run on some machine.
 
 The order comes on standard input; the account so far goes to standard output from time to time, and at the end all of
-it, with the traces of what was found.
+it; each time with the traces of what was found, as a machine that is lost tells nothing more.
 """
 
 from __future__ import annotations
 
-import functools
 import shutil
 import tempfile
 import time
@@ -42,7 +41,7 @@ class News(msgspec.Struct, frozen=True, omit_defaults=True):
     Args:
         account: so far.
         is_whole: the shard has ended, and this is all.
-        traces: name -> bytes, of the traces that the account's findings name.
+        traces: name -> bytes, of the traces that the account's findings name, if they lie on another machine.
         refused: the soak cannot be done as it is asked for: the sentence of a UsageError.
         failed: it has ended in another error.
     """
@@ -83,32 +82,45 @@ def _soak(soak: Soak, mouth: Mouth) -> None:
 
 
 def _work(order: Order, soak: Soak, mouth: Mouth) -> News:
-    folder = Path(tempfile.mkdtemp(prefix="omni-ipc-soak.")) if order.elsewhere else Path(order.config.folder)
-    config = msgspec.structs.replace(order.config, folder=str(folder))
-    account = soak(config, on_sample=_Teller(mouth), claim=False)
-    news = News(account=account, is_whole=True, traces=_traces(account.findings))
-    if not order.elsewhere:
-        return news
-    if not account.findings:
-        shutil.rmtree(folder, ignore_errors=True)
-        return news
-    at = functools.partial(_at, account.machine.host)
-    return msgspec.structs.replace(
-        news, account=msgspec.structs.replace(account, findings=tuple(map(at, account.findings)))
-    )
+    """Soak; elsewhere in a folder of its own, which stays only if something was found, however the soak ends."""
+    folder = tempfile.mkdtemp(prefix="omni-ipc-soak.") if order.elsewhere else order.config.folder
+    config = msgspec.structs.replace(order.config, folder=folder)
+    teller = _Teller(mouth, elsewhere=order.elsewhere)
+    try:
+        account = soak(config, on_sample=teller, claim=False)
+        return _news(account, elsewhere=order.elsewhere, is_whole=True)
+    finally:
+        if order.elsewhere and not teller.has_found:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Teller:
-    """Tells the account so far, but not each time that it is given one."""
+    """Tells the account so far, but not each time that it is given one.
 
-    def __init__(self, mouth: Mouth) -> None:
+    Attributes:
+        has_found: whether the last one had findings.
+    """
+
+    def __init__(self, mouth: Mouth, *, elsewhere: bool) -> None:
+        self.has_found = False
         self._mouth = mouth
+        self._elsewhere = elsewhere
         self._told_s = 0.0
 
     def __call__(self, account: Account) -> None:
+        self.has_found = bool(account.findings)
         if time.monotonic() - self._told_s >= _SAY_EVERY_S:
-            self._mouth.say(News(account=account))
+            self._mouth.say(_news(account, elsewhere=self._elsewhere))
             self._told_s = time.monotonic()
+
+
+def _news(account: Account, *, elsewhere: bool, is_whole: bool = False) -> News:
+    """Make news of an account; of one elsewhere, where nobody else finds traces and recordings, for those at home."""
+    if not elsewhere:
+        return News(account=account, is_whole=is_whole)
+    findings = tuple(_at(account.machine.host, finding) for finding in account.findings)
+    told = msgspec.structs.replace(account, findings=findings)
+    return News(account=told, is_whole=is_whole, traces=_traces(account.findings))
 
 
 def _traces(findings: tuple[Finding, ...]) -> dict[str, bytes]:

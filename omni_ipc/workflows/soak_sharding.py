@@ -21,6 +21,8 @@ from omni_ipc.machines import Ended, Event, Lost, Needs, Program, Retried, Said,
 from omni_ipc.records import write_atomically
 from omni_ipc.serving.results import Outcome
 from omni_ipc.stress.settings import SoakConfig
+from omni_ipc.workflows.evidence import FINDINGS
+from omni_ipc.workflows.free_names import free_name
 from omni_ipc.workflows.soak_folder import claimed, forget_rounds
 from omni_ipc.workflows.soak_keeping import OnSample
 from omni_ipc.workflows.soak_ready import check, share
@@ -147,15 +149,16 @@ class _Gathering:
         return msgspec.structs.replace(lost, recovered_s=self._now_s() - lost.at_s)
 
     def _brought_home(self, shard: int, account: Account, traces: dict[str, bytes]) -> Account:
-        """Have the traces of findings in the folder here, wherever they were made."""
+        """Have the traces of findings in the folder here, wherever they were made; one of each attempt."""
 
         def kept(finding: Finding) -> Finding:
             if finding.trace is None or (data := traces.get(Path(finding.trace).name)) is None:
                 return finding
-            path = self._folder / _folder(shard) / Path(finding.trace).name
-            if path.resolve() == Path(finding.trace).resolve():
-                return finding
-            return msgspec.structs.replace(finding, trace=str(write_atomically(path, data)))
+            wanted = self._folder / _folder(shard) / FINDINGS / Path(finding.trace).name
+            path = free_name(wanted, same=lambda there: there.read_bytes() == data)
+            with contextlib.suppress(UsageError):  # as the account, when the disk is full
+                return msgspec.structs.replace(finding, trace=str(write_atomically(path, data)))
+            return finding
 
         return msgspec.structs.replace(account, findings=tuple(map(kept, account.findings)))
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from omni_ipc import shards
-from omni_ipc.accounts import Account
+from omni_ipc.accounts import Account, Finding
 from omni_ipc.errors import Inconclusive, UsageError
 from omni_ipc.machines import Lost, Retried, Said
 from omni_ipc.records import Verdict
@@ -125,6 +125,28 @@ def test_what_one_shard_finds_decides(tmp_path: Path) -> None:
     assert (account.verdict, found.message) == (Verdict.VIOLATED, "shard 1: Bytes differ.")
     assert found.trace is not None
     assert Path(found.trace).read_text() == "a trace"
+
+
+def test_each_attempt_of_a_shard_elsewhere_keeps_its_traces_here(tmp_path: Path) -> None:
+    """Though they have one name, and one machine is lost: they are brought home with the account so far, once each."""
+    gathering = soak_sharding._Gathering(SoakConfig(seconds=60, folder=str(tmp_path)), 1, id)
+
+    def take(attempt: bytes, *, is_whole: bool = False) -> None:
+        there = Finding(at_s=1.0, kind="bytes", message="Odd.", trace="/tmp/elsewhere/findings/lost.trace.json")
+        found = msgspec.structs.replace(PLAIN, findings=(there,))
+        news = News(account=found, is_whole=is_whole, traces={"lost.trace.json": attempt})
+        gathering.take(Said(0, msgspec.json.encode(news)))
+
+    take(b"first")
+    take(b"first")
+    gathering.take(Retried(0, "its node is gone"))
+    take(b"second", is_whole=True)
+    traces = [Path(finding.trace or "") for finding in gathering.conclude().findings]
+    assert [trace.read_bytes() for trace in traces] == [b"first", b"second"]
+    assert sorted(path.name for path in (tmp_path / "shard-0" / "findings").iterdir()) == [
+        "lost-2.trace.json",
+        "lost.trace.json",
+    ]
 
 
 def test_what_is_refused_to_one_is_refused_to_all(tmp_path: Path) -> None:
