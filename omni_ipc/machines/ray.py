@@ -112,9 +112,9 @@ class RayMachines:
 
     def kill(self) -> None:
         self.heard.clear()
+        places, self._places = [*self._places.values()], {}  # whatever comes of it: Ray ends them once nobody is there
         with _undisturbed(self):
-            while self._places:
-                _, place = self._places.popitem()
+            for place in places:
                 self._ray.kill(place.actor)
 
     def close(self) -> None:

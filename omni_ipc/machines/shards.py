@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from omni_ipc.errors import Inconclusive
+from omni_ipc.errors import Inconclusive, OmniError
 from omni_ipc.machines.api import Event, Lost, Machines, Program, Said
 
 _LOOK_S = 0.25
@@ -52,6 +52,7 @@ class Shards:
 
         Raises:
             Inconclusive: no machine is left for a program that has not run.
+            UsageError: a program cannot be started.
         """
         while self._waiting or self._running:
             self._place()
@@ -81,8 +82,12 @@ class Shards:
         """Start what waits, where there is room."""
         while self._waiting and len(self._running) < len(self._machines):
             shard = self._waiting.popleft()
-            self._running.add(shard)
-            self._machines.start(shard, self._programs[shard])
+            self._running.add(shard)  # first: an interruption behind the next line must not forget it
+            try:
+                self._machines.start(shard, self._programs[shard])
+            except OmniError:
+                self._running.discard(shard)
+                raise
         if self._waiting and not self._running:
             raise Inconclusive(
                 f"No machine is left: {len(self._waiting)} of {len(self._programs)} shards have not run. See to the "

@@ -16,7 +16,7 @@ import msgspec
 
 from omni_ipc import shards
 from omni_ipc.accounts import Account, Finding, Survived
-from omni_ipc.errors import Inconclusive, UsageError
+from omni_ipc.errors import Inconclusive, OmniError, UsageError
 from omni_ipc.machines import Ended, Event, Lost, Needs, Program, Retried, Said, Shards, find
 from omni_ipc.records import write_atomically
 from omni_ipc.serving.results import Outcome
@@ -46,8 +46,8 @@ def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample:
         on_sample: called with the account of all so far.
 
     Raises:
-        UsageError: there are no such machines, or one of them refuses the soak, or the folder is another soak's; says
-            why.
+        UsageError: there are no such machines, or one of them refuses the soak at its beginning, or the folder is
+            another soak's; says why.
         Inconclusive: not even a part of it came to be.
     """
     if count is not None and count < 1:
@@ -63,15 +63,22 @@ def soak_on(on: str, config: SoakConfig, *, count: int | None = None, on_sample:
         gathering = _Gathering(config, count, on_sample)
         programs = [_program(config, shard, elsewhere=not machines.path) for shard in range(gathering.count)]
         with Shards(machines, programs, retries=_RETRIES, patience_s=_PATIENCE_S) as running:
-            try:
-                for event in running.events():
-                    gathering.take(event)
-            except KeyboardInterrupt:
-                gathering.interrupted = "it was interrupted"
-                with contextlib.suppress(KeyboardInterrupt):  # once more: they are killed, and what they said counts
-                    for event in running.stop():
-                        gathering.take(event)
+            _hear_all(running, gathering)
         return gathering.conclude()
+
+
+def _hear_all(running: Shards, gathering: _Gathering) -> None:
+    """Take in what the shards say, to the ends of all, or for as long as it can go on; then with their last words."""
+    try:
+        for event in running.events():
+            gathering.take(event)
+    except KeyboardInterrupt:
+        gathering.interrupted = "it was interrupted"
+    except (Inconclusive, UsageError) as error:
+        gathering.break_off(error)
+    with contextlib.suppress(KeyboardInterrupt, Inconclusive, UsageError):  # they are killed, and what they said counts
+        for event in running.stop():
+            gathering.take(event)
 
 
 def _program(config: SoakConfig, shard: int, *, elsewhere: bool) -> Program:
@@ -107,7 +114,7 @@ class _Gathering:
         """Take in what a shard says, or what became of it.
 
         Raises:
-            UsageError: a shard was refused.
+            UsageError: a shard was refused, as all of them will be.
         """
         match event:
             case Said(shard=shard, line=line):
@@ -122,12 +129,25 @@ class _Gathering:
             case Ended(shard=shard, status=status) if shard not in self._whole:
                 self._give_up(shard, f"its process has ended with status {status}")
 
+    def break_off(self, error: OmniError) -> None:
+        """Note why those that are left do not come to their ends; raise it if that is all that there is to tell."""
+        if not self._accounts or (isinstance(error, UsageError) and not self._is_under_way):
+            raise error
+        self.interrupted = "it could not go on"
+        self._reasons.append(str(error))
+
+    @property
+    def _is_under_way(self) -> bool:
+        """Tell whether what is refused is refused to one shard alone: the others have come to something."""
+        found = any(account.findings for account in self._accounts.values())
+        return bool(found or self._whole or self._lost or self.interrupted)
+
     def _hear(self, shard: int, news: News) -> None:
-        if news.refused:
+        if news.refused and not self._is_under_way:
             raise UsageError(f"Shard {shard}: {news.refused}")
-        if news.failed:
+        if why := news.failed or news.refused:
             self._whole.add(shard)
-            self._give_up(shard, news.failed)
+            self._give_up(shard, why)
         if news.account is None:
             return
         if Outcome.RESULT in news.account.outcomes:

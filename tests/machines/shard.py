@@ -47,7 +47,7 @@ def soak(config: SoakConfig, *, on_sample: Callable[[Account], object], claim: b
             time.sleep(600)
         on_sample(msgspec.structs.replace(now, requests=150))
         time.sleep(600)
-    if config.seed in (WAITS, WAITS + 1):
+    if config.seed in (WAITS, WAITS + 1, REFUSES - 1):
         try:
             on_sample(now)
             while True:

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import msgspec
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from omni_ipc import shards
 from omni_ipc.accounts import Account, Finding
 from omni_ipc.errors import Inconclusive, UsageError
-from omni_ipc.machines import Lost, Retried, Said
+from omni_ipc.machines import Ended, Event, Lost, Program, Retried, Said
 from omni_ipc.records import Verdict
 from omni_ipc.stress.settings import SoakConfig
 from omni_ipc.workflows import soak_sharding
@@ -153,6 +155,111 @@ def test_what_is_refused_to_one_is_refused_to_all(tmp_path: Path) -> None:
     """It is said whom it was refused to, and why."""
     with pytest.raises(UsageError, match=r"Shard 1: There is no CUDA here\. Take --device cpu\."):
         soaked(tmp_path, REFUSES - 1)
+
+
+class Scripted:
+    """Machines of one place whose programs say, and become, what a script tells; behind its end is no machine left."""
+
+    path = ("here",)
+
+    def __init__(self, *script: Event | Exception) -> None:
+        self.heard: deque[Event] = deque()
+        self._script = deque(script)
+
+    def __len__(self) -> int:
+        return bool(self._script)
+
+    def start(self, shard: int, program: Program) -> None:
+        if isinstance(self._script[0], UsageError):
+            raise self._script.popleft()  # type: ignore[misc]
+
+    def wait(self, timeout_s: float) -> None:
+        event = self._script.popleft()  # fails if nobody is there to be waited for
+        if isinstance(event, Exception):
+            raise event
+        self.heard.append(event)
+
+    def stop(self) -> None:
+        pass
+
+    kill = close = stop
+
+
+FOUND = msgspec.structs.replace(PLAIN, findings=(Finding(at_s=1.0, kind="bytes", message="Odd."),))
+WHOLE = Said(0, msgspec.json.encode(News(account=PLAIN, is_whole=True)))
+
+
+@pytest.mark.parametrize(
+    ("script", "verdict", "reason"),
+    [
+        (
+            [Said(0, msgspec.json.encode(News(account=FOUND))), Lost(0, "its node is gone")],
+            Verdict.VIOLATED,
+            "No machine is left: 2 of 2 shards have not run. See to the machines, and run it again.",
+        ),
+        (
+            [Said(0, msgspec.json.encode(News(account=PLAIN))), Inconclusive("The connection is lost."), Ended(0, 0)],
+            Verdict.INCONCLUSIVE,
+            "The connection is lost.",
+        ),
+        (
+            [WHOLE, Ended(0, 0), UsageError("No process can be started.")],
+            Verdict.INCONCLUSIVE,
+            "No process can be started.",
+        ),
+        (
+            [WHOLE, Ended(0, 0), Said(1, msgspec.json.encode(News(refused="There is no CUDA here."))), Ended(1, 0)],
+            Verdict.INCONCLUSIVE,
+            "shard 1 has no account: There is no CUDA here.",
+        ),
+    ],
+    ids=["no machine left", "connection lost", "not started", "refused late"],
+)
+def test_what_shards_have_told_counts_though_it_cannot_go_on(
+    script: list[Event | Exception], verdict: Verdict, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finding decides; why it could not go on is told beside it."""
+    monkeypatch.setattr(soak_sharding, "find", lambda *_: Scripted(*script))
+    account = soak_on("two", SoakConfig(seconds=60, folder=str(tmp_path)), count=2)
+    assert (account.verdict, account.requests, account.reasons) == (verdict, 100, (reason,))
+    assert shards.read(tmp_path) == account
+
+
+@pytest.mark.parametrize(
+    "script", [[Inconclusive("The connection is lost."), Ended(0, 0)], [UsageError("No process can be started.")]]
+)
+def test_machines_on_which_nothing_was_told_say_why(
+    script: list[Event | Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is: there is nothing else to tell; and a shard that did not start is not waited for."""
+    monkeypatch.setattr(soak_sharding, "find", lambda *_: Scripted(*script))
+    with pytest.raises(type(script[0]), match=str(script[0])):
+        soak_on("two", SoakConfig(seconds=60, folder=str(tmp_path)), count=2)
+
+
+def test_a_ray_that_is_gone_leaves_what_its_shards_had_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though none of its places can be given back any more, however many there are."""
+    gone = ConnectionError("its head is gone")
+    ray = MagicMock()
+    ray.nodes.return_value = [{"Alive": True, "NodeID": name, "Resources": {"CPU": 1.0}} for name in ("a", "b", "c")]
+    ray.remote.return_value.options.return_value.remote.side_effect = lambda *_: MagicMock()
+    waits = iter([False])
+
+    def wait(answers: list[object], **_: object) -> tuple[list[object], list[object]]:
+        if next(waits, True):
+            raise gone
+        return answers[:1], answers[1:]
+
+    ray.wait = wait
+    ray.get.return_value = ([msgspec.json.encode(News(account=FOUND))], None, "")
+    ray.kill.side_effect = gone
+    for name in ("ray", "ray.util", "ray.util.scheduling_strategies"):
+        monkeypatch.setitem(sys.modules, name, ray)
+    account = soak_on("ray", SoakConfig(seconds=60, folder=str(tmp_path)))
+    (reason,) = account.reasons
+    assert account.verdict is Verdict.VIOLATED
+    assert account.interrupted == "it could not go on, with 3 of 3 shards to come"
+    assert reason.startswith("The connection to Ray is lost: its head is gone.")
 
 
 def test_shards_that_fail_leave_the_account_of_the_others(tmp_path: Path) -> None:
