@@ -19,8 +19,8 @@ from omni_ipc.testbed.tasks import Task
 from tests.testbed.conftest import Tell
 from tests.testbed.programs import FAMILIES, STORES, THEMES, Everything, all_that, draw, everything, scenario_of
 
-PROGRAMS = 3_000
-CHUNKS = 24
+PROGRAMS = 2_000
+CHUNKS = 16
 BRUTE_RUNS = 200  # programs that have more schedules are left out
 LARGER = 1_000  # the same, where fewer programs are compared
 EXHAUSTIVE = ("dpor", "depth-first", "portfolio")
