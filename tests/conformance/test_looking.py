@@ -176,6 +176,23 @@ def test_whole_families_have_slots_of_their_own_shape() -> None:
     assert sorted(shapes.values(), key=len) == [{"/1"}, {"/1", "/2"}]
 
 
+def test_of_who_left_before_its_first_step_nothing_is_looked_at_in_steps_of_others() -> None:
+    """Its announcement raised, and it waited later: that the pump's end tells it is none of the model's."""
+    spec, lens = find_lens("PumpSurvival", load())
+    close = msgspec.structs.replace(changing("Executor.Close", "_waiting", "1", "2"), task="pump")
+    view = view_of(
+        step("Consumer.Wait", output="1"),
+        step("Worker.Announce", output="2", error="UsageError"),
+        step("Consumer.Wait", output="2"),
+        close,
+        spec=spec,
+        lens=lens,
+    )
+    assert told(view) == ["ConsumerWait(output=1)", "ExecutorClose()"]
+    (case,) = make_cases(view, lens, Pool())
+    assert case.slots.keys() == {"1"}
+
+
 def test_ids_leave_where_the_model_cannot_follow_whom_a_region_names() -> None:
     """Though nothing that it observes is looked at there: a stream that is deleted takes no lock."""
     lens = msgspec.structs.replace(LENS, lost=("Stream.Desert",))

@@ -107,11 +107,19 @@ def make_cases(view: View, lens: Lens, pool: Pool, *, whole: bool = False) -> li
 
 
 def _shapes(view: View, lens: Lens) -> dict[str, Shape]:
-    """Find the shape of each family, in the order of their first steps."""
+    """Find the shape of each family, in the order of their first steps.
+
+    Of one that the model cannot follow, and of which no step is looked at, nothing is: what becomes of it at others'
+    steps came of what it did later.
+    """
+    named = {lens.family(value) for seen in view.steps for value in seen.params.values()}
+    lost = (view.left_out.keys() | view.leaving.keys()) - named
     parts: dict[str, set[tuple[str, str]]] = {}
     for seen in view.steps:
         for constant, value in _ids(seen, view, lens):
             family = lens.family(value)
+            if family in lost:
+                continue
             if family not in parts:
                 parts[family] = {(lens.whole, "")} if lens.whole else set()
             parts[family].add((constant, str(value).removeprefix(family)))
