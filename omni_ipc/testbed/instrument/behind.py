@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from omni_ipc.testbed.instrument.callables import is_blind
+from omni_ipc.testbed.instrument.slots import Slots
 from omni_ipc.testbed.instrument.tables import TABLES
 
 _LISTS: tuple[Any, ...] = ([], {}, set(), (), "", b"", range(0), bytearray(), deque(), array.array("i"))
@@ -95,7 +96,7 @@ def _inside(value: Any, *, objects: bool) -> list[Any]:
         return shown_by(value)
     kind = type(value)
     if objects or hasattr(kind, "__dataclass_fields__") or kind is types.SimpleNamespace:
-        return list(getattr(value, "__dict__", {}).values())
+        return [*getattr(value, "__dict__", {}).values(), *Slots(value).read()]
     return []
 
 

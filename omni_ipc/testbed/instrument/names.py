@@ -24,6 +24,9 @@ from omni_ipc.testbed.tasks import Task
 PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None)})
 """Types of keys whose hash and comparison run no code of anybody."""
 
+ANY_KEY = ...
+"""Stands for a key of which only code under test could tell which items it names."""
+
 _LIBRARY = ("builtins", "collections")
 
 
@@ -119,12 +122,15 @@ class Names:
         return Name(("any", kind.__module__, kind.__qualname__), f"a {kind.__name__}")
 
     def key_of(self, value: Any) -> Hashable:
-        """Return what stands for a key of a mapping: itself, if it is a plain value."""
+        """Return what stands for a key of a mapping: itself if it is plain, `ANY_KEY` if others may equal it."""
         kind = type(value)
         if kind in PLAIN:
             return value if kind is not float or value == value else "nan"
         if kind is tuple:
-            return tuple(self.key_of(item) for item in value)
+            keys = tuple(self.key_of(item) for item in value)
+            return ANY_KEY if ANY_KEY in keys else keys
+        if value is ANY_KEY or kind.__eq__ is not object.__eq__:
+            return ANY_KEY
         if isinstance(value, enum.Enum):
             return (kind.__qualname__, value.name)
         return self.of(value).key

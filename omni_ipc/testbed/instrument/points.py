@@ -13,7 +13,7 @@ from omni_ipc.testbed.identity import SHARED_CONTEXTS, Identities
 from omni_ipc.testbed.instrument.effects import ALL, Effects, Use
 from omni_ipc.testbed.instrument.kinds import container
 from omni_ipc.testbed.instrument.memory import holder_of
-from omni_ipc.testbed.instrument.names import PLAIN, Name, Names, bases_of, is_plain, name_of_module
+from omni_ipc.testbed.instrument.names import ANY_KEY, PLAIN, Name, Names, bases_of, is_plain, name_of_module
 from omni_ipc.testbed.instrument.shown import Shown
 from omni_ipc.testbed.instrument.sites import SITES, Kind, Site
 from omni_ipc.testbed.instrument.tables import Effect
@@ -255,7 +255,8 @@ class Points:
                 for key in range(len(value)) if isinstance(value, list) else value:
                     items |= self._identities[*name.key, "[]", self.names.key_of(key)]
                 return shape | anything | items, 0, name.text
-        if not arguments or (isinstance(value, list) and not isinstance(arguments[0], int)):
+        names_one = isinstance(arguments[0], int) if arguments and isinstance(value, list) else bool(arguments)
+        if not names_one or self.names.key_of(arguments[0]) is ANY_KEY:
             return self._bits(Effect.WRITE if effect.writes else Effect.READ, name, value, ())
         return self._item_bits(effect, name, value, arguments[0], shape, anything)
 

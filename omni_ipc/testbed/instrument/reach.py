@@ -11,6 +11,7 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from omni_ipc.testbed.instrument.kinds import container
+from omni_ipc.testbed.instrument.slots import Slots
 from omni_ipc.testbed.instrument.standins import is_primitive
 
 _WRAPPERS = (staticmethod, classmethod, types.MethodType)
@@ -116,40 +117,6 @@ class Reach:
     def _hands_on(self, handler: logging.Handler) -> bool:
         """Tell whether a handler calls code under test, so that it matters who has its lock."""
         return any(self._owns(type(part).__module__) for part in vars(handler).values())
-
-
-class Slots:
-    """The slots of an object."""
-
-    def __init__(self, owner: Any) -> None:
-        self.owner = owner
-        self.names = [
-            (kind, name)
-            for kind in type(owner).__mro__
-            for name, member in vars(kind).items()
-            if isinstance(member, types.MemberDescriptorType)
-        ]
-
-    def read(self) -> list[Any]:
-        """Return their values; a slot that is empty has its own name."""
-        return [self._get(kind, name) for kind, name in self.names]
-
-    def _get(self, kind: type, name: str) -> Any:
-        try:
-            return vars(kind)[name].__get__(self.owner)
-        except AttributeError:
-            return vars(kind)[name]
-
-    def write(self, values: Iterable[Any]) -> None:
-        for (kind, name), value in zip(self.names, values, strict=True):
-            member = vars(kind)[name]
-            if value is member:
-                member.__delete__(self.owner)
-            else:
-                member.__set__(self.owner, value)
-
-    def items(self, path: str) -> Iterator[tuple[str, object]]:
-        yield from ((f"{path}.{name}", value) for (_, name), value in zip(self.names, self.read(), strict=True))
 
 
 def _items(path: str, names: Any) -> Iterator[tuple[str, object]]:

@@ -9,7 +9,8 @@ from operator import is_
 from types import CellType
 from typing import Any
 
-from omni_ipc.testbed.instrument.reach import Reach, Slots
+from omni_ipc.testbed.instrument.reach import Reach
+from omni_ipc.testbed.instrument.slots import Slots
 from omni_ipc.testbed.instrument.standins import is_primitive
 
 _EMPTY = object()

@@ -699,6 +699,81 @@ def main():
         for x in g(): out.append(x)
     run(a,b); return out
 """,
+    "keyattr_in": """
+class R:
+    def __init__(self): self.id=1
+def main():
+    seen=set(); r=R(); out=[]
+    def a():
+        if r.id not in seen:
+            seen.add(r.id); out.append(1)
+    run(a,a); return out
+""",
+    "keyattr_del": """
+class R:
+    def __init__(self): self.id=1
+def main():
+    r=R(); r.t={1:2}; out=[]
+    def a(): del r.t[r.id]
+    def b(): out.append(r.t.get(1))
+    run(a,b); return out
+""",
+    "keyattr_target": """
+class R:
+    def __init__(self): self.id=1
+def main():
+    r=R(); r.t={1:2}; out=[]
+    def a(): r.t[r.id], y = 3, 4
+    def b(): out.append(r.t.get(1))
+    run(a,b); return out
+""",
+    "equal_keys": """
+from pathlib import Path
+def main():
+    d={}; out=[]
+    def a(): d[Path("k")]=1
+    def b(): out.append(d.get(Path("k")))
+    run(a,b); return out
+""",
+    "equal_keys_in_tuples": """
+from pathlib import Path
+def main():
+    d={}; out=[]
+    def a(): d["a",Path("k")]=1
+    def b(): out.append(d.get(("a",Path("k"))))
+    run(a,b); return out
+""",
+    "int_enum_key": """
+import enum
+class Slot(enum.IntEnum):
+    A=1
+def main():
+    l=[0,0]; out=[]
+    def a(): l[Slot.A]=5
+    def b(): out.append(l[1])
+    run(a,b); return out
+""",
+    "slots_behind": """
+import dataclasses
+@dataclasses.dataclass(slots=True)
+class P:
+    items: list
+def main():
+    p=P([]); l=p.items; out=[]
+    def a(): l.append(1); l.append(2)
+    def b(): out.append(repr(p))
+    run(a,b); return out
+""",
+    "slots_copied": """
+import copy
+class P:
+    __slots__=("items",)
+def main():
+    p=P(); p.items=l=[]; out=[]
+    def a(): l.append(1); l.append(2)
+    def b(): out.append(copy.deepcopy(p).items)
+    run(a,b); return out
+""",
     "futattr": """
 from concurrent.futures import Future
 def main():

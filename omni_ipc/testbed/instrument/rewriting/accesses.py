@@ -15,6 +15,7 @@ from omni_ipc.testbed.instrument.rewriting.nodes import (
     may_hold,
     nothing,
     starred,
+    unknown,
 )
 from omni_ipc.testbed.instrument.sites import Kind
 from omni_ipc.testbed.instrument.tables import KEPT
@@ -82,7 +83,7 @@ class Accesses(Place):
             pair = hook("touch_pair", site, self.visited(target), sliced(self.visited(key)), at=node)
             return hook("getitem", starred(pair), at=node)
         else:
-            node.value = hook("touch_item", site, self.visited(target), nothing(target), at=target)
+            node.value = hook("touch_item", site, self.visited(target), unknown(target), at=target)
             node.slice = self.visited(key)
         return node
 

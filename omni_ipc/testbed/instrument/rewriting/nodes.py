@@ -150,6 +150,11 @@ def nothing(at: ast.AST) -> ast.Constant:
     return ast.copy_location(ast.Constant(None), at)
 
 
+def unknown(at: ast.AST) -> ast.Constant:
+    """Make an ellipsis, which stands for a key that cannot be evaluated twice."""
+    return ast.copy_location(ast.Constant(...), at)
+
+
 def call(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
     """Call a function by its name, at the place of a node."""
     return ast.copy_location(ast.Call(load(name, at), list(arguments), []), at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.invocations import Invocations
-from omni_ipc.testbed.instrument.rewriting.nodes import function_of, hook, load, may_hold, nothing, starred
+from omni_ipc.testbed.instrument.rewriting.nodes import function_of, hook, load, may_hold, starred, unknown
 from omni_ipc.testbed.instrument.sites import Kind
 
 _MEMBERSHIP = (ast.In, ast.NotIn)
@@ -89,7 +89,7 @@ class Values(Invocations):
         if isinstance(operator, _MEMBERSHIP) and self.is_inside and may_hold(operand):
             site = self.site(Kind.MEMBER, "in" if key is not None else "in ?", operand)
             self.site(Kind.VALUE, "*", operand)  # of what a view shows
-            return hook("touch_item", site, self.visited(operand), key or nothing(operand), at=operand)
+            return hook("touch_item", site, self.visited(operand), key or unknown(operand), at=operand)
         return self.value(operand, "==") if reads and not isinstance(operator, _UNREAD) else self.visited(operand)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
