@@ -23,7 +23,7 @@ class Scopes(ast.NodeVisitor):
     """The scopes of a module.
 
     Args:
-        written_outside: names of attributes that other modules assign on modules.
+        written_outside: names of attributes of modules that other modules assign.
 
     Attributes:
         of: scope by the node that opens it.
@@ -34,7 +34,7 @@ class Scopes(ast.NodeVisitor):
         defined: names that only plain definitions bind, at the level of the module.
         unbound: globals that nothing in the module binds, and Python does not have.
         assigned: names of attributes that something in the module assigns or deletes.
-        written: names of attributes that some module assigns on what it imported, or `ANY`.
+        written: names of attributes of modules that some module assigns, or `ANY`.
     """
 
     def __init__(self, tree: ast.Module, written_outside: frozenset[str] = frozenset()) -> None:
