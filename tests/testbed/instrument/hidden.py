@@ -699,6 +699,51 @@ def main():
         for x in g(): out.append(x)
     run(a,b); return out
 """,
+    "yieldfromitems": """
+def main():
+    d=[1,1]; out=[]
+    def g(): yield from d
+    def a(): d[0]=5; d[1]=5
+    def b():
+        for x in g(): out.append(x)
+    run(a,b); return out
+""",
+    "loop_array": """
+import array
+def main():
+    d=array.array("i",[0,0]); out=[]
+    def a(): d[0]=1; d[1]=1
+    def b():
+        for x in d: out.append(x)
+    run(a,b); return out
+""",
+    "loop_userdict": """
+import collections
+def main():
+    d=collections.UserDict(x=0); out=[]
+    def a(): d["y"]=1
+    def b(): out.append([k for k in d])
+    run(a,b); return out
+""",
+    "loop_userlist_inside": """
+import collections
+def main():
+    d=collections.UserList([0,0]); out=[]; inner=d.data
+    def a(): inner[0]=1; inner[1]=1
+    def b():
+        for x in d: out.append(x)
+    run(a,b); return out
+""",
+    "loop_weakset": """
+import weakref
+class C: pass
+def main():
+    kept=[C(),C()]; d=weakref.WeakSet(kept[:1]); out=[]
+    def a(): d.add(kept[1])
+    def b():
+        for x in d: out.append(kept.index(x))
+    run(a,b); return out
+""",
     "futattr": """
 from concurrent.futures import Future
 def main():

@@ -28,7 +28,7 @@ class Compounds(Storing):
         return self._loop(node, self.steps(node.iter))
 
     def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.stmt:  # noqa: N802
-        return self._loop(node, self.steps(node.iter, is_async=True))
+        return self._loop(node, self.steps(node.iter, "touch_async_steps"))
 
     def _entered(self, target: ast.expr) -> tuple[ast.expr, list[ast.stmt]]:
         """Rewrite what a loop or a block binds, and return with it the statements that its body begins with."""
