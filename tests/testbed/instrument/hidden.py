@@ -744,6 +744,26 @@ def main():
         for x in d: out.append(kept.index(x))
     run(a,b); return out
 """,
+    "known_by_name_only": """
+def load(x): return x
+def main():
+    d=[0,0]; out=[]
+    def a(): d[0]=1; d[1]=1
+    def b(load): out.append(load(d))
+    run(a,lambda: b(tuple)); return out
+""",
+    "first_of_a_static_method": """
+import array
+class Stack:
+    def pop(self): return None
+    @staticmethod
+    def drain(items): out.append((items.pop(), items.pop()))
+out=[]
+def main():
+    out.clear(); d=array.array("i",[1,2,3,4])
+    def a(): Stack.drain(d)
+    run(a,a); return out
+""",
     "futattr": """
 from concurrent.futures import Future
 def main():
