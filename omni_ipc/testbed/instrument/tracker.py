@@ -103,6 +103,10 @@ class Tracker(Awaiting):
             seen(site, iterable)
         return map(_SECOND, zip(map(seen, repeat(site), repeat(iterable)), iter(iterable), strict=False))
 
+    def touch_unpacked(self, site: int, value: Any) -> Any:
+        """Announce that what a loop or a block was given is unpacked; a tuple, as most often, does not change."""
+        return value if type(value) is tuple else self.touch_value(site, value)
+
     def touch_delegated(self, site: int, value: Any) -> Any:
         """Announce each step of what a generator yields from; what one may send to is itself announced, once."""
         if type(value) in _STEPPED or container(type(value)) is not None:

@@ -764,6 +764,38 @@ def main():
     def a(): Stack.drain(d)
     run(a,a); return out
 """,
+    "loop_unpacks": """
+def main():
+    d=[[0,0]]; out=[]
+    def a(): d[0][0]=1; d[0][1]=1
+    def b():
+        for x,y in d: out.append((x,y))
+    run(a,b); return out
+""",
+    "comprehension_unpacks": """
+def main():
+    d=[[0,0]]; out=[]
+    def a(): d[0][0]=1; d[0][1]=1
+    def b(): out.append([(x,y) for x,y in d])
+    run(a,b); return out
+""",
+    "assignment_unpacks_what_is_inside": """
+def main():
+    d=([0,0],0); out=[]
+    def a(): d[0][0]=1; d[0][1]=1
+    def b():
+        (x,y),z=d; out.append((x,y))
+    run(a,b); return out
+""",
+    "block_unpacks": """
+import contextlib
+def main():
+    d=[0,0]; out=[]
+    def a(): d[0]=1; d[1]=1
+    def b():
+        with contextlib.nullcontext(d) as (x,y): out.append((x,y))
+    run(a,b); return out
+""",
     "futattr": """
 from concurrent.futures import Future
 def main():

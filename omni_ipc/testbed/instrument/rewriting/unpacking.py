@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from omni_ipc.testbed.instrument.rewriting.base import Place
-from omni_ipc.testbed.instrument.rewriting.nodes import load
+from omni_ipc.testbed.instrument.rewriting.nodes import hook, load
+from omni_ipc.testbed.instrument.sites import Kind
 
 Part = tuple[ast.expr, ast.expr]
 """A target, and what it is bound to."""
@@ -28,8 +29,8 @@ class Unpacking(Place):
                 return bool(self.shared(name))
             case ast.Starred(value=value):
                 return self.is_held(value)
-            case ast.Tuple(elts=elements) | ast.List(elts=elements):
-                return any(map(self.is_held, elements))
+            case ast.Tuple() | ast.List():  # others may change what is unpacked
+                return self.is_inside and self.scope.kind != "class"
         return False
 
     def parts(self, target: ast.expr, value: ast.expr) -> list[Part]:
@@ -49,4 +50,10 @@ class Unpacking(Place):
             held, parts = self.held(target.value)
             return ast.copy_location(ast.Starred(held, ast.Store()), target), parts
         held = self.hold(target)
-        return held, self.parts(target, load(held.id, target))
+        return held, self.parts(target, self._unpacked(target, load(held.id, target)))
+
+    def _unpacked(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """Announce that a value is read, if it is unpacked into a target."""
+        if not isinstance(target, (ast.Tuple, ast.List)):
+            return value
+        return hook("touch_unpacked", self.site(Kind.VALUE, "*", target), value, at=value)

@@ -144,13 +144,25 @@ class Values(Invocations):
     def _generated(self, node: ast.comprehension) -> ast.expr:
         return self.steps(node.iter, "touch_async_steps" if node.is_async else "touch_steps")
 
+    def _bound(self, node: ast.comprehension, iterable: ast.expr) -> list[ast.comprehension]:
+        """Rewrite a loop of a comprehension; each step of binding its target is a loop over one value, in C a store."""
+        node.iter, parts = iterable, []
+        if self.is_held(node.target):
+            node.target, parts = self.held(node.target)
+        else:
+            node.target = self.visited(node.target)
+        found = [node, *(ast.comprehension(target, _alone(value), [], 0) for target, value in parts)]
+        found[0].ifs, found[-1].ifs = [], [self.truth(condition) for condition in node.ifs]
+        return found
+
     def _comprehension(self, node: Comprehension) -> ast.expr:
         first = self._generated(node.generators[0])
         before, self.scope = self.scope, self.scopes.of[node]
-        for place, generator in enumerate(node.generators):
-            generator.target = self.visited(generator.target)
-            generator.iter = self._generated(generator) if place else first
-            generator.ifs = [self.truth(condition) for condition in generator.ifs]
+        node.generators = [
+            part
+            for place, generator in enumerate(node.generators)
+            for part in self._bound(generator, self._generated(generator) if place else first)
+        ]
         if isinstance(node, ast.DictComp):
             node.key, node.value = self.visited(node.key), self.visited(node.value)
         else:
@@ -180,6 +192,10 @@ def is_pair(node: ast.expr) -> bool:
             constant = isinstance(left, ast.Constant) or isinstance(right, ast.Constant)
             return function_of(operator) is not None and not constant and (may_hold(left) or may_hold(right))
     return False
+
+
+def _alone(value: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.List([value], ast.Load()), value)
 
 
 def _is_number(node: ast.expr) -> bool:

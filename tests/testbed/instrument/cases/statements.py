@@ -207,6 +207,9 @@ def loops() -> object:
         out.append(box.index)
     for (a, *b), c in [((1, 2, 3), 4)]:
         out.append((a, b, c))
+    pairs = [([1, 2, 3], 4), ("xyz", 5)]
+    out.append([(a, b, c, d) for (a, *b), c in pairs if c for d in range(2) if b])
+    out.append({a: list(b for [b, *_], _ in pairs) for a, [c, *_] in zip("ab", ["c", "d"], strict=True) if c > "c"})
     for letter in "ab":
         out.append(letter)
     items = [1, 2, 3]
