@@ -796,6 +796,25 @@ def main():
         with contextlib.nullcontext(d) as (x,y): out.append((x,y))
     run(a,b); return out
 """,
+    "error_forgotten": """
+def main():
+    out=[]; begun=threading.Event()
+    def b():
+        begun.set(); out.append(str(look()))
+    try: raise ValueError("first")
+    except ValueError as e:
+        look=lambda: e
+        t=threading.Thread(target=b); t.start(); begun.wait()
+    t.join()
+    return out
+""",
+    "walrus_in_a_comprehension": """
+def main():
+    out=[]
+    ts=[(last:=n, t:=threading.Thread(target=lambda: out.append(last)), t.start()) for n in range(2)]
+    for each in ts: each[1].join()
+    return out
+""",
     "futattr": """
 from concurrent.futures import Future
 def main():

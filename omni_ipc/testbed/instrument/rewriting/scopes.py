@@ -171,7 +171,7 @@ class Scopes(ast.NodeVisitor):
         scope = self._scope
         while scope.kind == "comprehension" and scope.parent is not None:
             scope = scope.parent
-        self._store(node.target.id, scope)
+        self._store(node.target.id, scope, again=scope is not self._scope)  # a comprehension is a loop
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
@@ -181,7 +181,7 @@ class Scopes(ast.NodeVisitor):
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name is not None:
-            self._store(node.name)
+            self._store(node.name, again=True)  # it is deleted at the end
         self.generic_visit(node)
 
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
@@ -196,7 +196,7 @@ class Scopes(ast.NodeVisitor):
             self._store(node.rest)
         self.generic_visit(node)
 
-    def _store(self, name: str, scope: Scope | None = None) -> None:
+    def _store(self, name: str, scope: Scope | None = None, *, again: bool = False) -> None:
         scope = scope or self._scope
         self._order += 1
         if name in scope.globals:
@@ -206,5 +206,5 @@ class Scopes(ast.NodeVisitor):
         if name in scope.nonlocals:
             self._nonlocal_stores.append((name, scope))
             return
-        scope.stores[name] = scope.stores.get(name, 0) + (2 if self._depth else 1)
+        scope.stores[name] = scope.stores.get(name, 0) + (2 if self._depth or again else 1)
         scope.first_store.setdefault(name, self._order)
