@@ -815,6 +815,13 @@ def main():
     for each in ts: each[1].join()
     return out
 """,
+    "late_binding": """
+def main():
+    out=[]
+    ts=[(t:=threading.Thread(target=lambda: out.append(n)), t.start()) for n in range(2)]
+    for each in ts: each[0].join()
+    return out
+""",
     "futattr": """
 from concurrent.futures import Future
 def main():

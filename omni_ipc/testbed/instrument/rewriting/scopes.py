@@ -164,7 +164,7 @@ class Scopes(ast.NodeVisitor):
             self._order += 1
             self._uses.append((node.id, self._scope, self._order))
         else:
-            self._store(node.id)
+            self._store(node.id, again=self._scope.kind == "comprehension")
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)

@@ -348,7 +348,9 @@ def nested_scopes() -> object:
     add()
     add()
     again, _ = outer(10)
-    return read(), again(), [z for z in range(3)], "z" in dir()
+    late = [(lambda: x, lambda: (x, y)) for x, (y, *_) in [(1, "ab"), (2, "cd")] if x]
+    held = [first() for first, _ in late], [second() for _, second in late], [sum(x for _ in "ab") for x in range(3)]
+    return read(), again(), [z for z in range(3)], "z" in dir(), held
 
 
 def frames() -> object:
