@@ -44,7 +44,7 @@ def rewrite(source: str, module: str, file: str, written: frozenset[str] = froze
     """Rewrite a module; the same source is rewritten once in a process.
 
     Args:
-        written: names of attributes that other modules assign on modules.
+        written: names of attributes of modules that other modules assign, or they themselves.
 
     Raises:
         SyntaxError: it does not parse.

@@ -199,7 +199,9 @@ class Effects:
         if issubclass(kind, _VIEWS):
             return Use(None, False, Effect.READ)
         step = step_of(kind)
-        return None if step is None or self._is_seen(look_up(kind, step), kind) else Use(ALL, True)
+        if step is None:
+            return self._method("__iter__", kind)
+        return None if self._is_seen(look_up(kind, step), kind) else Use(ALL, True)
 
     def _argument(self, site: Site, kind: type) -> Use | None:
         reads = site.name in READERS

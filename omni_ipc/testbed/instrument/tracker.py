@@ -20,10 +20,10 @@ from typing import Any
 
 from omni_ipc.testbed.instrument.addresses import Address
 from omni_ipc.testbed.instrument.awaiting import Awaiting
-from omni_ipc.testbed.instrument.behind import FLAT, VIEWS, WINDOWS
+from omni_ipc.testbed.instrument.behind import FLAT, ITERATORS, VIEWS, WINDOWS
 from omni_ipc.testbed.instrument.bound import Bound, Handed
 from omni_ipc.testbed.instrument.callables import is_blind
-from omni_ipc.testbed.instrument.kinds import has_content, step_of
+from omni_ipc.testbed.instrument.kinds import BEHIND, container, has_content, step_of
 from omni_ipc.testbed.instrument.later import AsyncSteps, announced
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hook_name
@@ -32,6 +32,7 @@ from omni_ipc.testbed.instrument.tables import SETTING
 
 _BOUND = (BuiltinFunctionType, MethodWrapperType)
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+_STEPPED = VIEWS | ITERATORS
 _COUNTED = (dict, set, deque)  # their iterators tell when the number of items is not what it was when they were made
 
 
@@ -94,11 +95,23 @@ class Tracker(Awaiting):
             return iterable
         elif hasattr(type(iterable), "__next__"):
             seen = functools.partial(self._step, [])
+        elif self._items[type(iterable)] is BEHIND:
+            seen = functools.partial(self._step, self._through(site, iterable))
         else:
             seen = self.touch
         if isinstance(iterable, _COUNTED) or type(iterable) in VIEWS:
             seen(site, iterable)
         return map(_SECOND, zip(map(seen, repeat(site), repeat(iterable)), iter(iterable), strict=False))
+
+    def touch_unpacked(self, site: int, value: Any) -> Any:
+        """Announce that what a loop or a block was given is unpacked; a tuple, as most often, does not change."""
+        return value if type(value) is tuple else self.touch_value(site, value)
+
+    def touch_delegated(self, site: int, value: Any) -> Any:
+        """Announce each step of what a generator yields from; what one may send to is itself announced, once."""
+        if type(value) in _STEPPED or container(type(value)) is not None:
+            return self.touch_steps(site, value)
+        return self.touch_value(site + 1, value)
 
     def touch_async_steps(self, site: int, iterable: Any) -> Any:
         """Announce each step of an asynchronous loop, right before it is begun."""

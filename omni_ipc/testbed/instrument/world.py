@@ -128,5 +128,5 @@ class World:
 
 @functools.lru_cache(maxsize=256)
 def _written(source: str) -> frozenset[str]:
-    """Name what a module assigns on others; the same source is parsed once in a process."""
+    """Name the attributes of modules that a module assigns; the same source is parsed once in a process."""
     return Reflection(ast.parse(source)).written

@@ -774,6 +774,129 @@ def main():
     def b(): out.append(copy.deepcopy(p).items)
     run(a,b); return out
 """,
+    "yieldfromitems": """
+def main():
+    d=[1,1]; out=[]
+    def g(): yield from d
+    def a(): d[0]=5; d[1]=5
+    def b():
+        for x in g(): out.append(x)
+    run(a,b); return out
+""",
+    "loop_array": """
+import array
+def main():
+    d=array.array("i",[0,0]); out=[]
+    def a(): d[0]=1; d[1]=1
+    def b():
+        for x in d: out.append(x)
+    run(a,b); return out
+""",
+    "loop_userdict": """
+import collections
+def main():
+    d=collections.UserDict(x=0); out=[]
+    def a(): d["y"]=1
+    def b(): out.append([k for k in d])
+    run(a,b); return out
+""",
+    "loop_userlist_inside": """
+import collections
+def main():
+    d=collections.UserList([0,0]); out=[]; inner=d.data
+    def a(): inner[0]=1; inner[1]=1
+    def b():
+        for x in d: out.append(x)
+    run(a,b); return out
+""",
+    "loop_weakset": """
+import weakref
+class C: pass
+def main():
+    kept=[C(),C()]; d=weakref.WeakSet(kept[:1]); out=[]
+    def a(): d.add(kept[1])
+    def b():
+        for x in d: out.append(kept.index(x))
+    run(a,b); return out
+""",
+    "known_by_name_only": """
+def load(x): return x
+def main():
+    d=[0,0]; out=[]
+    def a(): d[0]=1; d[1]=1
+    def b(load): out.append(load(d))
+    run(a,lambda: b(tuple)); return out
+""",
+    "first_of_a_static_method": """
+import array
+class Stack:
+    def pop(self): return None
+    @staticmethod
+    def drain(items): out.append((items.pop(), items.pop()))
+out=[]
+def main():
+    out.clear(); d=array.array("i",[1,2,3,4])
+    def a(): Stack.drain(d)
+    run(a,a); return out
+""",
+    "loop_unpacks": """
+def main():
+    d=[[0,0]]; out=[]
+    def a(): d[0][0]=1; d[0][1]=1
+    def b():
+        for x,y in d: out.append((x,y))
+    run(a,b); return out
+""",
+    "comprehension_unpacks": """
+def main():
+    d=[[0,0]]; out=[]
+    def a(): d[0][0]=1; d[0][1]=1
+    def b(): out.append([(x,y) for x,y in d])
+    run(a,b); return out
+""",
+    "assignment_unpacks_what_is_inside": """
+def main():
+    d=([0,0],0); out=[]
+    def a(): d[0][0]=1; d[0][1]=1
+    def b():
+        (x,y),z=d; out.append((x,y))
+    run(a,b); return out
+""",
+    "block_unpacks": """
+import contextlib
+def main():
+    d=[0,0]; out=[]
+    def a(): d[0]=1; d[1]=1
+    def b():
+        with contextlib.nullcontext(d) as (x,y): out.append((x,y))
+    run(a,b); return out
+""",
+    "error_forgotten": """
+def main():
+    out=[]; begun=threading.Event()
+    def b():
+        begun.set(); out.append(str(look()))
+    try: raise ValueError("first")
+    except ValueError as e:
+        look=lambda: e
+        t=threading.Thread(target=b); t.start(); begun.wait()
+    t.join()
+    return out
+""",
+    "walrus_in_a_comprehension": """
+def main():
+    out=[]
+    ts=[(last:=n, t:=threading.Thread(target=lambda: out.append(last)), t.start()) for n in range(2)]
+    for each in ts: each[1].join()
+    return out
+""",
+    "late_binding": """
+def main():
+    out=[]
+    ts=[(t:=threading.Thread(target=lambda: out.append(n)), t.start()) for n in range(2)]
+    for each in ts: each[0].join()
+    return out
+""",
     "futattr": """
 from concurrent.futures import Future
 def main():

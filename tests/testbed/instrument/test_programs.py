@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from omni_ipc.testbed import STRATEGIES
+from omni_ipc.testbed import STRATEGIES, explore
 from omni_ipc.testbed.runner import Runner
 from tests.testbed.conftest import Tell
 from tests.testbed.instrument import hidden, lookalikes, shared_coroutines, two_loops, unseen
@@ -180,6 +180,34 @@ def main():
 """
     with written(hidden.together(body), "shares_memory", tmp_path) as module:
         assert Known(module, "dpor").sights == {"[0.0]", "[1.0]", "[2.0]"}
+
+
+_PUMP = """
+limit = 0
+def handler(): return "first"
+def grow(): global limit; limit = 1
+def rebind():
+    global handler
+    def handler(): return "second"
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "read", "outcomes"),
+    [("grow", "limit", ("[0]", "[1]")), ("rebind", "handler()", ("['first']", "['second']"))],
+)
+def test_what_a_module_stores_in_its_own_globals_is_seen_by_another(
+    change: str, read: str, outcomes: tuple[str, ...], tmp_path: Path
+) -> None:
+    """What is a global to the one is an attribute of a module to the other."""
+    body = f"""
+import pump_of_globals as pump
+def main():
+    out = []
+    run(pump.{change}, lambda: out.append(pump.{read})); return out
+"""
+    with written(_PUMP, "pump_of_globals", tmp_path), written(hidden.together(body), "its_reader", tmp_path) as module:
+        assert explore(module.main, instrument=["pump_of_globals"], strategy="dpor").outcomes == outcomes
 
 
 def test_what_real_threads_come_to_is_possible(tmp_path: Path) -> None:

@@ -107,6 +107,18 @@ def main():
 """,
         "tasks share what is used by collections.ChainMap.__getitem__, called at tells:14 in main.b, and that has",
     ),
+    "a loop over a wrapper of a list": (
+        """
+from collections import UserList
+def main():
+    l = [0, 0]; w = UserList(); w.data = l; out = []
+    def a(): l[0] = 1; l[1] = 1
+    def b(): out.append([x for x in w])
+    run(a, b)
+    return out
+""",
+        "tasks share what is used by collections.UserList.__iter__, called at tells:14 in main.b, and that has",
+    ),
     "attributes of a semaphore, as a dictionary": (
         """
 def main():

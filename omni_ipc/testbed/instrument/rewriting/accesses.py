@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from omni_ipc.testbed.instrument.rewriting.base import Place
 from omni_ipc.testbed.instrument.rewriting.nodes import (
     call,
     hook,
@@ -17,11 +16,12 @@ from omni_ipc.testbed.instrument.rewriting.nodes import (
     starred,
     unknown,
 )
+from omni_ipc.testbed.instrument.rewriting.unpacking import Unpacking
 from omni_ipc.testbed.instrument.sites import Kind
 from omni_ipc.testbed.instrument.tables import KEPT
 
 
-class Accesses(Place):
+class Accesses(Unpacking):
     """The part that rewrites accesses."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802

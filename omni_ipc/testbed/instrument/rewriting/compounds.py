@@ -19,9 +19,7 @@ class Compounds(Storing):
 
     def _loop(self, node: Loop, iterable: ast.expr) -> Loop:
         node.iter = iterable
-        targets = [node.target]
-        after = self._spread(targets)
-        node.target = targets[0]
+        node.target, after = self._entered(node.target)
         node.body = after + self._statements(node.body)
         node.orelse = self._statements(node.orelse)
         return node
@@ -30,26 +28,48 @@ class Compounds(Storing):
         return self._loop(node, self.steps(node.iter))
 
     def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.stmt:  # noqa: N802
-        return self._loop(node, self.steps(node.iter, is_async=True))
+        return self._loop(node, self.steps(node.iter, "touch_async_steps"))
 
-    def _block(self, node: Block) -> Block:
-        after: list[ast.stmt] = []
-        for item in node.items:
-            item.context_expr = self.visited(item.context_expr)
-            if item.optional_vars is not None:
-                item.optional_vars = self._target(item.optional_vars, after)
-        node.body = after + self._statements(node.body)
+    def _entered(self, target: ast.expr) -> tuple[ast.expr, list[ast.stmt]]:
+        """Rewrite what a loop or a block binds, and return with it the statements that its body begins with."""
+        if not self.is_held(target):
+            return self.visited(target), []
+        held, parts = self.held(target)
+        return held, self.bound(parts)
+
+    def _block(self, node: Block, *ends: ast.stmt) -> Block:
+        """Rewrite a block; what stands behind a variable that is bound in steps is a block inside, which may read it.
+
+        Args:
+            ends: what its body ends with.
+        """
+        begins = [self._enter(item) for item in node.items]
+        body = [*self._statements(node.body), *ends]
+        items: list[ast.withitem] = []
+        for item, begin in zip(reversed(node.items), reversed(begins), strict=True):
+            if begin and items:
+                body, items = [ast.copy_location(type(node)(items, body), node)], []
+            body, items = begin + body, [item, *items]
+        node.items, node.body = items, body
         return node
+
+    def _enter(self, item: ast.withitem) -> list[ast.stmt]:
+        item.context_expr = self.visited(item.context_expr)
+        if item.optional_vars is None:
+            return []
+        item.optional_vars, begin = self._entered(item.optional_vars)
+        return begin
 
     def visit_With(self, node: ast.With) -> ast.stmt:  # noqa: N802
         return self._block(node)
 
     def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.stmt:  # noqa: N802
-        block, last = self._block(node), node.body[-1]
-        if self.is_inside:  # it may wait at its beginning and at its end
-            for item in block.items:
-                item.context_expr = self.running_on(item.context_expr, item.context_expr)
-            block.body.append(ast.copy_location(ast.Expr(self.running_on(last)), last))
+        if not self.is_inside:
+            return self._block(node)
+        items, last = node.items, node.body[-1]
+        block = self._block(node, ast.copy_location(ast.Expr(self.running_on(last)), last))
+        for item in items:  # it may wait at its beginning and at its end
+            item.context_expr = self.running_on(item.context_expr, item.context_expr)
         return block
 
     def visit_If(self, node: ast.If) -> ast.stmt:  # noqa: N802
@@ -65,7 +85,7 @@ class Compounds(Storing):
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:  # noqa: N802
         if isinstance(node.test, ast.Compare) and is_pair(node.test) and self.is_inside:
             stable = self.is_stable(node.test.left)  # it stays a comparison, which a traceback underlines
-            node.test = self.compared(node.test, None if stable else self._hold(node.test))
+            node.test = self.compared(node.test, None if stable else self.hold(node.test))
         else:
             node.test = self.truth(node.test)
         node.msg = None if node.msg is None else self.visited(node.msg)
@@ -91,7 +111,7 @@ class Compounds(Storing):
             name = getattr(part, field, None)
             if isinstance(part, ast.pattern) and name is not None and self.shared(name):
                 if name not in held:
-                    held[name] = self._hold(pattern)
+                    held[name] = self.hold(pattern)
                 setattr(part, field, held[name].id)
         return [
             ast.copy_location(ast.NamedExpr(_store(name, pattern), self.stored(name, load(value.id, pattern))), pattern)
@@ -103,7 +123,7 @@ class Compounds(Storing):
         name, node.body = node.name, self._statements(node.body)
         if name is None or not (kind := self.shared(name)):
             return node
-        node.name = self._hold(node).id
+        node.name = self.hold(node).id
         seen = ast.Expr(self.announce(kind, name, node, writes=True))
         forget: list[ast.stmt] = [seen, ast.Assign([_store(name, node)], nothing(node)), ast.Delete([_del(name, node)])]
         kept = self._store_held(name, node.name, node)
@@ -121,7 +141,7 @@ class Compounds(Storing):
             if alias.asname is None and "." in alias.name:  # which binds the package
                 before.append(ast.copy_location(ast.Expr(self.announce(kind, name, node, writes=True)), node))
             else:
-                alias.asname = self._hold(node).id
+                alias.asname = self.hold(node).id
                 after.append(self._store_held(name, alias.asname, node))
         return [*before, node, *after]
 

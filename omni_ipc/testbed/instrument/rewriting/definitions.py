@@ -26,7 +26,7 @@ class Rewriter(Compounds):
         before = self.scope, self.path, self.first, self.running
         parameters = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
         if self.scope.kind == "class":
-            self.first = parameters[0] if parameters else None
+            self.first = parameters[0] if parameters and not _is_static(node) else None
         elif self.first in parameters:
             self.first = None
         self.scope, self.path = self.scopes.of[node], [*self.path, node.name]
@@ -103,3 +103,8 @@ class Rewriter(Compounds):
     def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802
         node.body = self._statements(node.body)
         return ast.fix_missing_locations(node)
+
+
+def _is_static(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a method is given no object."""
+    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list)

@@ -87,7 +87,7 @@ class Invocations(Accesses):
 
     def _function(self, node: ast.Call) -> ast.expr:
         function, name, arguments = node.func, _last_name(node.func), _values(node)
-        known = isinstance(function, ast.Name) and function.id in self.scopes.defined
+        known = isinstance(function, ast.Name) and self._is_defined(function.id)
         hands = any(may_hold(argument) for argument in arguments) or self._is_variable(function)
         oblivious = name in OBLIVIOUS and not any(keyword.arg == "file" for keyword in node.keywords)
         if known or oblivious or not (hands or name in _MAKES_CODE):
@@ -100,6 +100,10 @@ class Invocations(Accesses):
             return self._with_last(node, "touch_passed", site, function)
         node.func = self.visited(function)
         return self._packed(node, site)
+
+    def _is_defined(self, name: str) -> bool:
+        """Tell whether a name is that of a plain definition of the module, which no variable of the function hides."""
+        return name in self.scopes.defined and self.scope.find(name)[0] == "global" and not self.shared(name)
 
     def _is_variable(self, function: ast.expr) -> bool:
         """Tell whether a function is one that nobody knows before it is called, as a `functools.partial`."""

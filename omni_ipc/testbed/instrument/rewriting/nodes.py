@@ -52,6 +52,8 @@ HOOKS = (
     "touch_second",  # (site, right, left) -> right
     "touch_bound",  # (site, method) -> method
     "touch_steps",  # (site, iterable) -> iterable
+    "touch_unpacked",  # (site, value) -> value
+    "touch_delegated",  # (site, iterable) -> iterable
     "touch_async_steps",  # (site, asynchronous iterable) -> asynchronous iterable
     "touch_handed",  # (site, function) -> function
     "address",  # (object) -> its id()

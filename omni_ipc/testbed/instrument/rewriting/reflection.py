@@ -12,7 +12,7 @@ ANY = "*"
 _OWN = frozenset({"globals", "__globals__"})
 _ALL = frozenset({"modules", "import_module", "__import__"})  # as in `sys.modules`
 _BARING = ("vars", "setattr", "delattr")
-_TELLING = (ast.Attribute, ast.Name, ast.Call, ast.Import, ast.ImportFrom)
+_TELLING = (ast.Attribute, ast.Name, ast.Call, ast.Global, ast.Import, ast.ImportFrom)
 
 
 class Reflection:
@@ -21,7 +21,8 @@ class Reflection:
     Attributes:
         assigned: names of attributes that something in it assigns or deletes.
         reflects: it gets at its own variables as items of a dictionary.
-        written: names of attributes that it assigns on what it imported, ``pump.limit = 3``; `ANY`, if it may be any.
+        written: names of attributes of modules that it assigns, on what it imported, ``pump.limit = 3``, or as its own
+            globals in functions; `ANY`, if it may be any.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -34,7 +35,9 @@ class Reflection:
         self.assigned = {node.attr for node in stored}
         self.reflects = not named.isdisjoint(_OWN | _ALL)
         is_any = not named.isdisjoint(_ALL) or any(_bares_at(node, imported) for node in nodes)
-        self.written = frozenset({ANY} if is_any else {node.attr for node in stored if _root(node) in imported})
+        written = {node.attr for node in stored if _root(node) in imported}
+        written.update(name for node in nodes if isinstance(node, ast.Global) for name in node.names)
+        self.written = frozenset({ANY} if is_any else written)
 
 
 def _bares_at(node: ast.AST, imported: set[str]) -> bool:

@@ -47,7 +47,7 @@ class Scope:
 
     def shares(self, name: str) -> bool:
         """Tell whether an inner function holds this local variable, and it may change from then on."""
-        if self.kind != "function" or name not in self.captures:
+        if self.kind not in ("function", "comprehension") or name not in self.captures:
             return False
         again = self.stores[name] > 1 or name in self.reassigned
         return again or self.first_store[name] > self.captures[name]

@@ -23,7 +23,7 @@ class Scopes(ast.NodeVisitor):
     """The scopes of a module.
 
     Args:
-        written_outside: names of attributes that other modules assign on modules.
+        written_outside: names of attributes of modules that other modules assign.
 
     Attributes:
         of: scope by the node that opens it.
@@ -34,7 +34,7 @@ class Scopes(ast.NodeVisitor):
         defined: names that only plain definitions bind, at the level of the module.
         unbound: globals that nothing in the module binds, and Python does not have.
         assigned: names of attributes that something in the module assigns or deletes.
-        written: names of attributes that some module assigns on what it imported, or `ANY`.
+        written: names of attributes of modules that some module assigns, or `ANY`.
     """
 
     def __init__(self, tree: ast.Module, written_outside: frozenset[str] = frozenset()) -> None:
@@ -164,14 +164,14 @@ class Scopes(ast.NodeVisitor):
             self._order += 1
             self._uses.append((node.id, self._scope, self._order))
         else:
-            self._store(node.id)
+            self._store(node.id, again=self._scope.kind == "comprehension")
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
         scope = self._scope
         while scope.kind == "comprehension" and scope.parent is not None:
             scope = scope.parent
-        self._store(node.target.id, scope)
+        self._store(node.target.id, scope, again=scope is not self._scope)  # a comprehension is a loop
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
@@ -181,7 +181,7 @@ class Scopes(ast.NodeVisitor):
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name is not None:
-            self._store(node.name)
+            self._store(node.name, again=True)  # it is deleted at the end
         self.generic_visit(node)
 
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
@@ -196,7 +196,7 @@ class Scopes(ast.NodeVisitor):
             self._store(node.rest)
         self.generic_visit(node)
 
-    def _store(self, name: str, scope: Scope | None = None) -> None:
+    def _store(self, name: str, scope: Scope | None = None, *, again: bool = False) -> None:
         scope = scope or self._scope
         self._order += 1
         if name in scope.globals:
@@ -206,5 +206,5 @@ class Scopes(ast.NodeVisitor):
         if name in scope.nonlocals:
             self._nonlocal_stores.append((name, scope))
             return
-        scope.stores[name] = scope.stores.get(name, 0) + (2 if self._depth else 1)
+        scope.stores[name] = scope.stores.get(name, 0) + (2 if self._depth or again else 1)
         scope.first_store.setdefault(name, self._order)

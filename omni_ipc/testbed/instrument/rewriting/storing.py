@@ -6,6 +6,7 @@ import ast
 
 from omni_ipc.testbed.instrument.rewriting.accesses import sliced
 from omni_ipc.testbed.instrument.rewriting.nodes import hook, in_place, load, mangle, starred
+from omni_ipc.testbed.instrument.rewriting.unpacking import Part
 from omni_ipc.testbed.instrument.rewriting.values import Values
 from omni_ipc.testbed.instrument.sites import Kind
 
@@ -16,18 +17,24 @@ _GROWING = (ast.Add, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, ast.Mult)
 class Storing(Values):
     """The part that rewrites what stores."""
 
-    _held = 0
-
     def visit_Assign(self, node: ast.Assign) -> Statements:  # noqa: N802
         unpacks = any(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets)
         node.value = self.value(node.value, "*") if unpacks else self.visited(node.value)
         match node.targets:
-            case [ast.Name(id=name)]:
-                node.value = self.stored(name, node.value)
-                return node
             case [ast.Subscript() as target] if self.is_inside and not self._is_plain(target):
                 return self._set_item(node, target)
-        return [node, *self._spread(node.targets)]
+            case [target]:
+                return self.bound(self.parts(target, node.value))
+            case targets if any(map(self.is_held, targets)):
+                held = self.hold(node)
+                parts = [part for target in targets for part in self.parts(target, load(held.id, target))]
+                return self.bound([(held, node.value), *parts])
+        node.targets = [self.visited(target) for target in node.targets]
+        return node
+
+    def bound(self, parts: list[Part]) -> list[ast.stmt]:
+        """Make statements that bind targets."""
+        return [ast.copy_location(ast.Assign([target], value), target) for target, value in parts]
 
     def _is_plain(self, target: ast.Subscript) -> bool:
         return self.is_stable_key(target.slice) or (
@@ -39,33 +46,6 @@ class Storing(Values):
         key = sliced(self.visited(target.slice))
         entry = hook("touch_entry", site, node.value, self.visited(target.value), key, at=target)
         return ast.copy_location(ast.Expr(hook("setitem", starred(entry), at=target)), node)
-
-    def _spread(self, targets: list[ast.expr]) -> list[ast.stmt]:
-        """Rewrite targets; shared variables among them are stored one by one afterwards, by the statements returned."""
-        after: list[ast.stmt] = []
-        for place, target in enumerate(targets):
-            targets[place] = self._target(target, after)
-        return after
-
-    def _target(self, target: ast.expr, after: list[ast.stmt]) -> ast.expr:
-        match target:
-            case ast.Name(id=name) if self.shared(name):
-                held = self._hold(target)
-                value = self.stored(name, load(held.id, target))
-                after.append(ast.copy_location(ast.Assign([target], value), target))
-                return held
-            case ast.Tuple(elts=elements) | ast.List(elts=elements):
-                target.elts = [self._target(element, after) for element in elements]
-                return target
-            case ast.Starred(value=value):
-                target.value = self._target(value, after)
-                return target
-        return self.visited(target)
-
-    def _hold(self, at: ast.AST) -> ast.Name:
-        """Make a variable of the function's own, for the time of one statement."""
-        self._held += 1
-        return ast.copy_location(ast.Name(f"__omni_held_{self._held}__", ast.Store()), at)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:  # noqa: N802
         if node.value is not None:
@@ -104,7 +84,7 @@ class Storing(Values):
         """Evaluate an expression once, for two uses."""
         if self.is_stable_key(node) and not isinstance(node, ast.Slice):
             return node, node
-        held = self._hold(node)
+        held = self.hold(node)
         value = sliced(self.visited(node))
         return ast.copy_location(ast.NamedExpr(held, value), node), load(held.id, node)
 

@@ -27,13 +27,13 @@ class Values(Invocations):
                 return node
         return self.value(node, "bool")
 
-    def steps(self, node: ast.expr, *, is_async: bool = False) -> ast.expr:
+    def steps(self, node: ast.expr, how: str = "touch_steps") -> ast.expr:
         """Rewrite what is looped over."""
         if not self.is_inside or isinstance(node, (ast.Constant, ast.Tuple, ast.List)):
             return self.visited(node)
         site = self.site(Kind.STEP, "for", node)
         self.site(Kind.VALUE, "*", node)  # of what a view or an iterator shows
-        return hook("touch_async_steps" if is_async else "touch_steps", site, self.visited(node), at=node)
+        return hook(how, site, self.visited(node), at=node)
 
     def both(self, node: ast.expr, left: ast.expr, right: ast.expr, function: str, name: str) -> ast.expr:
         """Rewrite an operator that reads all of two operands, when both have been evaluated."""
@@ -120,7 +120,7 @@ class Values(Invocations):
         return self.inside(node, node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:  # noqa: N802
-        node.value = self.value(node.value, "*")
+        node.value = self.steps(node.value, "touch_delegated")
         return node
 
     # What makes
@@ -141,13 +141,28 @@ class Values(Invocations):
         node.keys = [None if key is None else self.visited(key) for key, _ in pairs]
         return self._new(node)
 
+    def _generated(self, node: ast.comprehension) -> ast.expr:
+        return self.steps(node.iter, "touch_async_steps" if node.is_async else "touch_steps")
+
+    def _bound(self, node: ast.comprehension, iterable: ast.expr) -> list[ast.comprehension]:
+        """Rewrite a loop of a comprehension; each step of binding its target is a loop over one value, in C a store."""
+        node.iter, parts = iterable, []
+        if self.is_held(node.target):
+            node.target, parts = self.held(node.target)
+        else:
+            node.target = self.visited(node.target)
+        found = [node, *(ast.comprehension(target, _alone(value), [], 0) for target, value in parts)]
+        found[0].ifs, found[-1].ifs = [], [self.truth(condition) for condition in node.ifs]
+        return found
+
     def _comprehension(self, node: Comprehension) -> ast.expr:
-        first = self.steps(node.generators[0].iter, is_async=bool(node.generators[0].is_async))
+        first = self._generated(node.generators[0])
         before, self.scope = self.scope, self.scopes.of[node]
-        for place, generator in enumerate(node.generators):
-            generator.target = self.visited(generator.target)
-            generator.iter = self.steps(generator.iter, is_async=bool(generator.is_async)) if place else first
-            generator.ifs = [self.truth(condition) for condition in generator.ifs]
+        node.generators = [
+            part
+            for place, generator in enumerate(node.generators)
+            for part in self._bound(generator, self._generated(generator) if place else first)
+        ]
         if isinstance(node, ast.DictComp):
             node.key, node.value = self.visited(node.key), self.visited(node.value)
         else:
@@ -177,6 +192,10 @@ def is_pair(node: ast.expr) -> bool:
             constant = isinstance(left, ast.Constant) or isinstance(right, ast.Constant)
             return function_of(operator) is not None and not constant and (may_hold(left) or may_hold(right))
     return False
+
+
+def _alone(value: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.List([value], ast.Load()), value)
 
 
 def _is_number(node: ast.expr) -> bool:

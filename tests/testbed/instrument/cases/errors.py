@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 from collections import OrderedDict, deque
 from typing import Any
@@ -134,6 +135,21 @@ def wrong_unpacking() -> object:
     box = Box(pair=[1, 2, 3])
     first, second = box.pair
     return first, second
+
+
+def wrong_unpacking_in_a_loop() -> object:
+    for _, (first, second) in [(0, [1, 2]), (1, [3])]:
+        last = first, second
+    return last
+
+
+def wrong_unpacking_in_a_comprehension() -> object:
+    return [first for first, second in [[1, 2], [3]] if second]
+
+
+def wrong_unpacking_in_a_block() -> object:
+    with contextlib.nullcontext([1]) as (first, second):
+        return first, second
 
 
 def wrong_arguments() -> object:

@@ -126,6 +126,49 @@ def variables() -> object:
     return kept, seen, count, other, more, total
 
 
+def variables_of_their_own_statement() -> object:
+    """Targets are bound from left to right, and later ones may read what earlier ones have bound."""
+    global total
+    table: dict[Any, Any] = {}
+    total, table[total] = 3, "unpacked"
+    total = table[total + 1] = 4
+    for total, table[total, "in a loop"] in [(5, "a"), (6, "b")]:
+        table[total, "body"] = "c"
+    (total, (table[total], *rest)), table["rest"] = (7, ("deep", 8, 9)), 10
+    *total, table[str(total)] = "xyz"
+    seen: list[Any] = []
+    for number in range(2):
+        with contextlib.nullcontext(number + 1) as first, contextlib.nullcontext(first + 1) as second:
+            seen.append((lambda: (first, second))())
+        with (
+            contextlib.nullcontext((first, second)) as (total, table[total, "with"]),
+            contextlib.nullcontext(total) as third,
+        ):
+            seen.append(third)
+    return table, rest, seen, total
+
+
+def blocks_that_wait() -> object:
+    """The same of blocks of coroutines."""
+    import asyncio
+
+    out: list[Any] = []
+
+    @contextlib.asynccontextmanager
+    async def given(value: Any) -> Any:
+        await asyncio.sleep(0)
+        yield value
+        out.append(f"leaves {value}")
+
+    async def work() -> None:
+        for number in range(2):
+            async with given(number) as held, given(held + 10) as other, given("last"):
+                out.append((lambda: (held, other))())
+
+    asyncio.run(work())
+    return out
+
+
 def deletions() -> object:
     box = Box(a=1, b=[1, 2, 3], c={"x": 1, "y": 2})
     held = 1
@@ -164,6 +207,9 @@ def loops() -> object:
         out.append(box.index)
     for (a, *b), c in [((1, 2, 3), 4)]:
         out.append((a, b, c))
+    pairs = [([1, 2, 3], 4), ("xyz", 5)]
+    out.append([(a, b, c, d) for (a, *b), c in pairs if c for d in range(2) if b])
+    out.append({a: list(b for [b, *_], _ in pairs) for a, [c, *_] in zip("ab", ["c", "d"], strict=True) if c > "c"})
     for letter in "ab":
         out.append(letter)
     items = [1, 2, 3]
@@ -302,7 +348,9 @@ def nested_scopes() -> object:
     add()
     add()
     again, _ = outer(10)
-    return read(), again(), [z for z in range(3)], "z" in dir()
+    late = [(lambda: x, lambda: (x, y)) for x, (y, *_) in [(1, "ab"), (2, "cd")] if x]
+    held = [first() for first, _ in late], [second() for _, second in late], [sum(x for _ in "ab") for x in range(3)]
+    return read(), again(), [z for z in range(3)], "z" in dir(), held
 
 
 def frames() -> object:
