@@ -486,6 +486,16 @@ def test_a_low_level_thread_is_a_task() -> None:
     assert outcomes(scenario) == {"'item'"}
 
 
+def test_a_low_level_thread_is_named_as_it_names_itself() -> None:
+    """Also where faults may strike it, which take places among the tasks."""
+
+    def scenario() -> bool:
+        seen: queue.Queue[int] = queue.Queue()
+        return _thread.start_new_thread(lambda: seen.put(threading.get_ident()), ()) == seen.get()
+
+    assert explore(scenario, faults=["spurious"]).outcomes == ("True",)
+
+
 class Watchful(threading.Thread):
     """A thread that sees what is assigned to it."""
 

@@ -169,7 +169,7 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
         for since in dict.fromkeys(since for since, _ in found):
             timers = [timer for set_at, timer in found if set_at == since]
             task = kernel.launch(f"timer {next(self.loops.timer_numbers)}", self._fire_in_turn, (timers,))
-            task.daemon = True
+            task.daemon, task.is_thread = True, False
             kernel.join(task)
             kernel.plumbing |= task.bit
 

@@ -85,7 +85,8 @@ def start_new(kernel: Kernel, function: Any, args: Any, options: Any = None, /) 
     life = Life(kernel, thread)
     thread._started = life  # type: ignore[attr-defined]
     kernel.perform(Starting(life))
-    return life.kernel.tasks[-1].index + 1
+    assert life.task is not None
+    return identify(life.task)
 
 
 def join(original: Method) -> Method:
