@@ -248,6 +248,36 @@ def test_a_wait_for_no_time_lets_others_have_the_lock() -> None:
     assert outcomes(scenario) == {"True", "False"}
 
 
+def test_the_time_limit_of_a_queue_does_not_count_while_somebody_holds_its_lock() -> None:
+    """Who gets looks once it has the lock, waits within the limit, and looks again once it has the lock again."""
+
+    def scenario(rt: ControlledRuntime, late: float) -> object:
+        box: queue.Queue[int] = queue.Queue()
+        mutex = box.mutex
+
+        def put() -> None:
+            with mutex:
+                time.sleep(2)
+                if not late:
+                    box.queue.append(1)
+            if late:
+                time.sleep(late)
+                box.put(1)
+
+        thread = Thread(target=put)
+        thread.start()
+        try:
+            return box.get(timeout=1)
+        except queue.Empty:
+            return time.monotonic()
+        finally:
+            thread.join()
+
+    assert outcomes(functools.partial(scenario, late=0.0)) == {"1"}
+    assert outcomes(functools.partial(scenario, late=0.5)) == {"1", "2.0"}
+    assert outcomes(functools.partial(scenario, late=1.5)) == {"2.0", "3.0"}
+
+
 def refused(act: Callable[[], object]) -> bool:
     """Tell whether something is refused."""
     try:
