@@ -59,6 +59,7 @@ class Task:
         refusals: how often it went on after it was told to end.
         daemon: the run may end without it.
         locals: attributes of thread-local objects, by the object's id.
+        is_thread: whether it plays a thread, and is counted as one.
         thread: the thread object that stands for it, once there is one.
         group: the process that it plays a thread of, if it does.
         life: bit that each of its steps reads, because a fault may end it.
@@ -75,6 +76,7 @@ class Task:
         "fn",
         "group",
         "index",
+        "is_thread",
         "joined",
         "key",
         "life",
@@ -106,6 +108,7 @@ class Task:
         self.refusals = 0
         self.daemon = False
         self.locals: dict[int, tuple[object, dict[str, Any]]] = {}
+        self.is_thread = True
         self.thread: Any = None
         self.group: Group | None = None
         self.life = 0

@@ -344,6 +344,18 @@ def test_a_message_that_comes_late_may_be_overtaken() -> None:
     held(lambda rt: scenario(rt, True), LateMessage("queue1"))
 
 
+def test_what_a_fault_sets_going_is_no_thread() -> None:
+    """A message that is under way is not counted as one."""
+
+    def scenario() -> int:
+        inbox: queue.Queue[int] = queue.Queue()
+        inbox.put(1)
+        return threading.active_count()
+
+    report = explore(scenario, faults=[LateMessage()])
+    assert (report.verdict, report.outcomes) == (Verdict.HOLDS, ("1",))
+
+
 def test_memory_is_full_wherever_the_code_asks_for_it() -> None:
     """An allocation that fails in the middle leaves a half-made thing behind, unless somebody takes it back."""
 

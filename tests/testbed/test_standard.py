@@ -10,6 +10,7 @@ import queue
 import re
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock, Thread
 from time import monotonic
@@ -247,6 +248,88 @@ def test_a_wait_for_no_time_lets_others_have_the_lock() -> None:
     assert outcomes(scenario) == {"True", "False"}
 
 
+def test_the_time_limit_of_a_queue_does_not_count_while_somebody_holds_its_lock() -> None:
+    """Who gets looks once it has the lock, waits within the limit, and looks again once it has the lock again."""
+
+    def scenario(rt: ControlledRuntime, late: float) -> object:
+        box: queue.Queue[int] = queue.Queue()
+        mutex = box.mutex
+
+        def put() -> None:
+            with mutex:
+                time.sleep(2)
+                if not late:
+                    box.queue.append(1)
+            if late:
+                time.sleep(late)
+                box.put(1)
+
+        thread = Thread(target=put)
+        thread.start()
+        try:
+            return box.get(timeout=1)
+        except queue.Empty:
+            return time.monotonic()
+        finally:
+            thread.join()
+
+    assert outcomes(functools.partial(scenario, late=0.0)) == {"1"}
+    assert outcomes(functools.partial(scenario, late=0.5)) == {"1", "2.0"}
+    assert outcomes(functools.partial(scenario, late=1.5)) == {"2.0", "3.0"}
+
+
+def refused(act: Callable[[], object]) -> bool:
+    """Tell whether something is refused."""
+    try:
+        act()
+    except RuntimeError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("make", [Lock, threading.RLock])
+@pytest.mark.parametrize("use", [lambda held: held.wait(1), lambda held: held.notify(), lambda held: held.notify_all()])
+def test_a_condition_asks_for_its_lock_when_it_is_used(
+    make: Callable[[], Lock], use: Callable[[threading.Condition], object]
+) -> None:
+    """A plain one may be held by anybody by then, and a reentrant one by its user only."""
+
+    def scenario(rt: ControlledRuntime) -> bool:
+        condition, came = threading.Condition(make()), list[bool]()
+        ask = functools.partial(use, condition)
+        threads = [Thread(target=condition.acquire), Thread(target=lambda: came.append(refused(ask)))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return came[0]
+
+    assert outcomes(scenario) == ({"False", "True"} if make is Lock else {"True"})
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_who_joins_a_thread_that_another_one_starts_may_come_before_the_start(late: bool) -> None:
+    """Or after it, whatever the joiner does before."""
+
+    def scenario(rt: ControlledRuntime) -> bool:
+        gate, came = threading.Event(), list[bool]()
+        started = Thread(target=gate.is_set)
+
+        def join() -> None:
+            if late:
+                gate.is_set()
+            came.append(refused(started.join))
+
+        joiner = Thread(target=join)
+        joiner.start()
+        started.start()
+        for thread in (joiner, started):
+            thread.join()
+        return came[0]
+
+    assert outcomes(scenario) == {"False", "True"}
+
+
 def test_sets_of_threads_and_futures_have_the_same_order_in_each_run() -> None:
     """Memory addresses do not decide who is joined first."""
 
@@ -431,6 +514,16 @@ def test_a_low_level_thread_is_a_task() -> None:
         return seen.get()
 
     assert outcomes(scenario) == {"'item'"}
+
+
+def test_a_low_level_thread_is_named_as_it_names_itself() -> None:
+    """Also where faults may strike it, which take places among the tasks."""
+
+    def scenario() -> bool:
+        seen: queue.Queue[int] = queue.Queue()
+        return _thread.start_new_thread(lambda: seen.put(threading.get_ident()), ()) == seen.get()
+
+    assert explore(scenario, faults=["spurious"]).outcomes == ("True",)
 
 
 class Watchful(threading.Thread):

@@ -35,7 +35,8 @@ class Stream(Controlled):
         super().__init__(kernel)
         self._name = name
         self._issued: deque[Command] = deque()
-        kernel.launch(name, self._work, ()).daemon = True
+        task = kernel.launch(name, self._work, ())
+        task.daemon, task.is_thread = True, False
 
     @property
     def name(self) -> str:

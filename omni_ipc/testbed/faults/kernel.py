@@ -120,7 +120,7 @@ class FaultingKernel(Kernel):
         maker = Task(name, -1, self.identities["beside", name, key], bool, ())
         maker.switch = getcurrent().switch
         self.current = maker
-        self.launch(name, fn, ())
+        self.launch(name, fn, ()).is_thread = False
 
     def kill(self, task: Task) -> None:
         """Let nothing more of a task happen; its frames stay as they are until the run is over."""

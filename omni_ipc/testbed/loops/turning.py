@@ -71,7 +71,7 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
     def _begin(self) -> None:
         kernel = self.kernel
         if len(kernel.living) > 1:
-            operation = Operation("loop.begin", self.subject, nothing)
+            operation = Operation("loop.begin", self.subject, self._check_running)
             operation.writes |= self.subject.life
             kernel.perform(operation)
         kernel.writes |= self.subject.life
@@ -169,7 +169,7 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
         for since in dict.fromkeys(since for since, _ in found):
             timers = [timer for set_at, timer in found if set_at == since]
             task = kernel.launch(f"timer {next(self.loops.timer_numbers)}", self._fire_in_turn, (timers,))
-            task.daemon = True
+            task.daemon, task.is_thread = True, False
             kernel.join(task)
             kernel.plumbing |= task.bit
 
@@ -188,6 +188,7 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
 
     def _check_running(self) -> None:
         if self.home is not None:
+            self.kernel.reads |= self.subject.life
             raise RuntimeError("This event loop is already running")
         if events._get_running_loop() is not None:
             raise RuntimeError("Cannot run the event loop while another loop is running")

@@ -50,8 +50,6 @@ class ControlledCondition(threading.Condition, Controlled):
         self.lock.__exit__(kind, error, trace)
 
     def wait(self, timeout: float | None = None) -> bool:
-        if not self.lock.is_owned():
-            raise RuntimeError("cannot wait on un-acquired lock")
         join = Operation("condition.wait", self, self._join)
         join.writes |= self.lock.bit
         waiter: Waiter = self.kernel.perform(join)
@@ -78,14 +76,10 @@ class ControlledCondition(threading.Condition, Controlled):
         return result
 
     def notify(self, n: int = 1) -> None:
-        if not self.lock.is_owned():
-            raise RuntimeError("cannot notify on un-acquired lock")
-        self.kernel.perform(Operation("condition.notify", self, lambda: self.wake(n)))
+        self.kernel.perform(self._notifying("condition.notify", n))
 
     def notify_all(self) -> None:
-        if not self.lock.is_owned():
-            raise RuntimeError("cannot notify on un-acquired lock")
-        self.kernel.perform(Operation("condition.notify_all", self, self.wake))
+        self.kernel.perform(self._notifying("condition.notify_all", None))
 
     def __repr__(self) -> str:
         return Controlled.__repr__(self)
@@ -99,7 +93,19 @@ class ControlledCondition(threading.Condition, Controlled):
         operation.writes |= self.lock.bit
         return operation
 
+    def _notifying(self, action: str, waiters: int | None) -> Operation:
+        operation = Operation(action, self, lambda: self._notify(waiters))
+        operation.reads |= self.lock.bit
+        return operation
+
+    def _notify(self, waiters: int | None) -> None:
+        if not self.lock.is_owned():
+            raise RuntimeError("cannot notify on un-acquired lock")
+        self.wake(waiters)
+
     def _join(self) -> Waiter:
+        if not self.lock.is_owned():
+            raise RuntimeError("cannot wait on un-acquired lock")
         waiter = Waiter(self)
         self._waiting.append(waiter)
         waiter.depth = self.lock.give_up()

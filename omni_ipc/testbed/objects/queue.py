@@ -77,11 +77,25 @@ class ControlledQueue(queue.Queue[Any], Controlled):
         return made
 
     def _perform(self, operation: Operation, limit: float | None) -> Any:
-        if limit == 0.0 and self._mutex is not None:  # waits for the lock, whoever does not wait for items
-            can, do, refuse = operation.enabled, operation.execute, operation.expire
-            operation.enabled, operation.execute = self._is_free, lambda: do() if can() else refuse()
-            limit = None
-        return self.kernel.perform_within(operation, limit)
+        """Perform an operation, or refuse it after a while, in which the wait for the lock does not count."""
+        perform_within, refuse = self.kernel.perform_within, operation.expire
+        if limit is None:
+            return perform_within(operation, None)
+        operation.expire = lambda: refuse() if self._is_free() else self._look(operation, refuse)
+        if self._mutex is None:
+            return perform_within(operation, limit)
+        return self._look(operation, refuse if limit == 0.0 else lambda: perform_within(operation, limit))
+
+    def _look(self, operation: Operation, otherwise: Callable[[], Any]) -> Any:
+        """Wait for the lock, and perform the operation if it can be by then."""
+
+        def act() -> Any:
+            if not operation.enabled():
+                return otherwise()
+            self.kernel.writes |= operation.writes
+            return operation.execute()
+
+        return self.kernel.perform(Reading(operation.action, self, act, self._is_free))
 
     def _qsize(self) -> int:
         return len(self._items)

@@ -71,6 +71,20 @@ def of_barrier(original: property) -> property:
     return property(look, doc=original.__doc__)
 
 
+def of_event(original: Callable[[threading.Event], bool]) -> Callable[[threading.Event], bool]:
+    """Replace the one method of `threading.Event` that looks past the lock."""
+
+    @functools.wraps(original)
+    def is_set(event: threading.Event) -> bool:
+        lock = _OF_CONDITION(event)
+        if lock is None:
+            return original(event)
+        part = Part(lock, "_flag", functools.partial(original, event))
+        return bool(lock.kernel.perform(Reading("event.is_set", part, part.get)))
+
+    return is_set
+
+
 def of_start(original: property) -> property:
     """Replace an attribute of `threading.Thread` that its start sets."""
 

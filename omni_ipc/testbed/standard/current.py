@@ -96,4 +96,4 @@ def living(kernel: Kernel) -> list[threading.Thread]:
 
 
 def _living(kernel: Kernel) -> list[threading.Thread]:
-    return [thread_of(kernel, task) for task in kernel.living if task.carrier is not None]
+    return [thread_of(kernel, task) for task in kernel.living if task.is_thread]

@@ -59,6 +59,12 @@ class Life:
         """Tell whether it was started; without a point, as its class asks before all that it does."""
         return self.task is not None
 
+    def require_started(self) -> Task:
+        """Return its task, without a point; it must have been started by now."""
+        if self.task is None:
+            raise RuntimeError("cannot join thread before it is started")
+        return self.task
+
     def has_ended(self) -> bool:
         return self.task is not None and self.task.ended
 

@@ -36,6 +36,10 @@ def _local(original: Any) -> Any:
     return Door(original, local.make, base=local.ControlledLocal)
 
 
+def _is_set(original: Any) -> Any:
+    return tell_if_real("a real event", lambda event: event._cond._lock)(attributes.of_event(original))
+
+
 def _has_a_lock_of_its_own(lock: Any = None, *_: Any, **__: Any) -> bool:
     return lock is not None and not isinstance(lock, ControlledLock)
 
@@ -67,7 +71,7 @@ REDIRECTS: tuple[Redirect, ...] = (
     Redirect(threading.Condition, "wait", tell_if_real("a real condition", lambda condition: condition._lock)),
     Redirect(threading.Condition, "notify", tell_if_real("a real condition", lambda condition: condition._lock)),
     turns(threading.Event, ControlledEvent),
-    Redirect(threading.Event, "is_set", tell_if_real("a real event", lambda event: event._cond._lock)),
+    Redirect(threading.Event, "is_set", _is_set),
     turns(threading.Semaphore, ControlledSemaphore),
     turns(threading.BoundedSemaphore, ControlledBoundedSemaphore),
     Redirect(threading, "local", _local),

@@ -85,7 +85,8 @@ def start_new(kernel: Kernel, function: Any, args: Any, options: Any = None, /) 
     life = Life(kernel, thread)
     thread._started = life  # type: ignore[attr-defined]
     kernel.perform(Starting(life))
-    return life.kernel.tasks[-1].index + 1
+    assert life.task is not None
+    return identify(life.task)
 
 
 def join(original: Method) -> Method:
@@ -95,11 +96,10 @@ def join(original: Method) -> Method:
         life = _life(self)
         if life is None:
             return original(self, timeout)  # type: ignore[no-any-return]
-        if life.task is None:
-            raise RuntimeError("cannot join thread before it is started")
-        if life.task is life.kernel.current:
+        task = life.task or life.kernel.perform(Reading("thread.join", life, life.require_started))
+        if task is life.kernel.current:
             raise RuntimeError("cannot join current thread")
-        life.kernel.perform_within(Joining(life, life.task), timeout)
+        life.kernel.perform_within(Joining(life, task), timeout)
         return None
 
     return join

@@ -56,6 +56,13 @@ def main():
     def b(): out.append(s._value)
     run(a,b); return out
 """,
+    "event_of_a_subclass": """
+class Flag(threading.Event): pass
+def main():
+    flag = Flag(); out = []
+    def b(): out.append(flag.is_set())
+    run(flag.set,b); return out
+""",
     "future_state": """
 from concurrent.futures import Future
 def main():

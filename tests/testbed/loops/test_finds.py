@@ -423,6 +423,19 @@ def test_timers_that_were_set_at_one_moment_keep_their_order(sleepers: int, trac
     assert report.traces == traces
 
 
+def test_timers_are_not_counted_among_the_threads() -> None:
+    """They fire by tasks of their own, in one turn or in several."""
+
+    async def nap() -> list[str]:
+        await asyncio.sleep(1)
+        return [thread.name for thread in threading.enumerate()]
+
+    async def main() -> None:
+        assert await asyncio.gather(nap(), nap()) == [["MainThread"], ["MainThread"]]
+
+    holds(run(main))
+
+
 def test_a_crowd_of_timers_fires_in_one_turn_and_that_is_told() -> None:
     """Not all was run, and so it does not hold: it holds within that bound."""
 

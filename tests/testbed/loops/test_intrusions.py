@@ -66,6 +66,52 @@ def test_a_thread_may_see_the_loop_in_each_phase_of_its_life(what: str) -> None:
     assert set(explore(scenario, strategy="depth-first").outcomes) == {"False", "True"}
 
 
+def test_who_begins_to_run_a_loop_that_another_thread_runs_is_refused() -> None:
+    """That it runs is asked at the moment at which it would begin."""
+
+    def scenario() -> list[str]:
+        loop, refused = asyncio.new_event_loop(), list[str]()
+        loop.call_later(1, loop.stop)
+
+        def turn() -> None:
+            try:
+                loop.run_forever()
+            except RuntimeError as error:
+                refused.append(str(error))
+
+        thread = threading.Thread(target=turn)
+        thread.start()
+        turn()
+        thread.join()
+        loop.close()
+        return refused
+
+    assert explore(scenario, strategy="depth-first").outcomes == ("['This event loop is already running']",)
+
+
+def test_who_was_told_that_a_loop_runs_may_find_it_at_rest_again() -> None:
+    """By a step that has nothing to do with the loop, behind which it asks."""
+
+    def scenario() -> bool:
+        loop, begun = asyncio.new_event_loop(), threading.Event()
+        done = loop.create_future()
+        done.set_result(None)
+        loop.call_soon(begun.set)
+        loop.call_soon(loop.stop)
+        thread = threading.Thread(target=loop.run_forever)
+        thread.start()
+        begun.wait()
+        try:
+            loop.run_until_complete(done)
+        except RuntimeError:
+            return True
+        finally:
+            thread.join()
+        return False
+
+    assert set(explore(scenario, strategy="depth-first").outcomes) == {"False", "True"}
+
+
 def test_pending_tasks_of_a_run_can_be_listed() -> None:
     """Faults that cancel tasks find them by age."""
 
