@@ -1,4 +1,7 @@
-"""Ctrl-C and alarms: put off where they would leave half of something behind, forgotten, and by other signals."""
+"""Ctrl-C and alarms: put off where they would leave half of something behind, forgotten, and by other signals.
+
+And what signals are called.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,14 @@ from collections.abc import Iterator
 from types import FrameType
 
 _RAISING = (signal.SIGINT, signal.SIGALRM)  # Ctrl-C, and by what test runners end a test that takes too long
+
+
+def name_of(number: int) -> str:
+    """Name a signal. Those of real time, which end a process as others do, have no name that Python knows."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Ctrl-C, put off where it would leave half of something behind."""
+"""Ctrl-C, put off where it would leave half of something behind; and what signals are called."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from omni_ipc.interrupts import postponed
+from omni_ipc.interrupts import name_of, postponed
 
 
 def test_ctrl_c_is_answered_at_the_end() -> None:
@@ -61,3 +61,9 @@ def test_other_threads_need_none_of_it() -> None:
     thread.start()
     thread.join()
     assert seen == [handler]
+
+
+def test_every_signal_that_can_end_a_process_is_named() -> None:
+    """Those of real time, and the two that the C library keeps for itself, by their number."""
+    named = [name_of(number) for number in (signal.SIGKILL, 32, 35, 40, signal.SIGRTMAX)]
+    assert named == ["SIGKILL", "signal 32", "signal 35", "signal 40", "SIGRTMAX"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
 import subprocess
 import sys
 from collections import deque
 from typing import IO
 
 from omni_ipc.errors import UsageError
-from omni_ipc.interrupts import postponed
+from omni_ipc.interrupts import name_of, postponed
 from omni_ipc.machines.api import Ended, Event, Lost, Program, Said
 
 
@@ -40,7 +39,7 @@ class _Process:
         self.out.close()
         if status >= 0:
             return Ended(self.shard, status)
-        return Lost(self.shard, f"its process was ended by {signal.Signals(-status).name}")
+        return Lost(self.shard, f"its process was ended by {name_of(-status)}")
 
     def kill(self) -> None:
         self.process.kill()

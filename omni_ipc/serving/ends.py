@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 from typing import Protocol
 
 from omni_ipc.errors import PeerDied, PeerFailed
+from omni_ipc.interrupts import name_of
 
 
 class Child(Protocol):
@@ -25,7 +25,7 @@ def death_of(process: Child) -> PeerDied | None:
         status = process.wait()  # another thread is just reaping it, and until then poll() knows nothing
     if status is None:
         return None
-    how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
+    how = f"killed by {name_of(-status)}" if status < 0 else f"ended with exit status {status}"
     return PeerDied(f"The worker process {process.pid}", how)
 
 
@@ -38,7 +38,7 @@ def stop_of(process: Child) -> PeerFailed | None:
     if found is None:
         return None
     return PeerFailed(
-        f"The worker process {process.pid} was stopped by {signal.Signals(found.si_status).name}, and does nothing. "
+        f"The worker process {process.pid} was stopped by {name_of(found.si_status)}, and does nothing. "
         f"Let it go on: kill -CONT {process.pid}."
     )
 

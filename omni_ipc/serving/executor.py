@@ -215,7 +215,8 @@ class Executor:
             )
 
     def look(self) -> None:
-        """Fail whatever is pending if answers cannot arrive any more; for a monitor, to be called now and then."""
+        """Fail whatever is pending if answers cannot arrive any more; for a monitor, to be called every ``poll_s``."""
+        self._pumping.look()
         try:
             self._pumping.check()
         except OmniError as error:

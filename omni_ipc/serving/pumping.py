@@ -24,8 +24,11 @@ class Pumping(Protocol):
             BaseException: what the future has failed with.
         """
 
+    def look(self) -> None:
+        """Note whether it gets on; for a monitor, every ``poll_s``."""
+
     def check(self) -> None:
-        """See whether what is said still arrives.
+        """See whether what is said still arrives, by what the looks have noted.
 
         Raises:
             OmniError: it does not; says why.
@@ -43,6 +46,8 @@ class PumpTask:
         self._pump = pump
         self._config = config
         self._task: Task | None = None
+        self._beat = self._looked = pump.beat
+        self._silent_s = 0.0  # since that beat, as far as there were looks
 
     def start(self) -> None:
         self._task = self._rt.spawn(self._pump.run, name="pump")
@@ -50,15 +55,21 @@ class PumpTask:
     def wait(self, future: Future[Any], timeout_s: float) -> None:
         future.result(timeout_s)
 
+    def look(self) -> None:
+        """See whether it gets on. Time without looks does not count: the whole process may have been stopped."""
+        beat, now = self._pump.beat, self._rt.now()
+        looked_for_s = min(now - self._looked, 2 * self._config.poll_s)
+        self._silent_s = self._silent_s + looked_for_s if beat == self._beat else 0.0
+        self._beat, self._looked = beat, now
+
     def check(self) -> None:
         if self._task is None or self._pump.ended is not None:
             return
         if not self._task.is_alive():
             raise InternalError("The result pump is dead. Look at its traceback in the log; start a new engine.")
-        silent_s = self._rt.now() - self._pump.beat
-        if silent_s > self._config.poll_s + self._config.pump_timeout_s:
+        if self._silent_s > self._config.poll_s + self._config.pump_timeout_s:
             raise InternalError(
-                f"The result pump is stuck: it has been busy with one message for {silent_s:.1f} s. "
+                f"The result pump is stuck: it has been busy with one message for {self._silent_s:.1f} s. "
                 "Look at what it does: py-spy dump. If its messages are merely large, set pump_timeout_s to a "
                 f"larger value than {self._config.pump_timeout_s:g}."
             )
@@ -81,6 +92,9 @@ class InlinePump:
 
     def start(self) -> None:
         pass  # whoever waits begins
+
+    def look(self) -> None:
+        pass  # it gets on if anybody waits
 
     def wait(self, future: Future[Any], timeout_s: float) -> None:
         deadline = self._rt.now() + timeout_s

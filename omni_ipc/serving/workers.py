@@ -27,7 +27,8 @@ class HostedWorkers:
     def __init__(self, hosts: Sequence[WorkerHost], lanes: Lanes) -> None:
         self.requests: Sender[Command] = lanes.requests
         self.results: Receiver[Reply] = lanes.results
-        self._hosts = self._open = tuple(hosts)
+        self._hosts = tuple(hosts)
+        self._open = list(hosts)  # whose workers have not ended in good order
         self._lanes: Lanes | None = lanes
         self._closing = weakref.finalize(self, lanes.close)
         self._closing.atexit = False  # the memory goes with the process
@@ -58,7 +59,7 @@ class HostedWorkers:
     @property
     def over(self) -> bool:
         """Tell whether their end was waited for, or brought about."""
-        return not self._open
+        return self._lanes is None
 
     def outlet(self, rank: int = 0) -> Outlet:
         """Give what it takes to hand the outputs of a rank on to another process; see `Relay`.
@@ -78,11 +79,10 @@ class HostedWorkers:
             PeerDied: a process died.
             Timeout: one does not end.
         """
-        hosts, self._open = self._open, ()
         with contextlib.ExitStack() as ending:
             ending.callback(self._give_back)
-            for host in hosts:
-                ending.callback(host.await_answer, Ended)
+            for host in () if self.over else self._hosts:
+                ending.callback(self._await_end, host)
 
     def kill(self) -> None:
         """Kill the processes whose workers have not ended, and give back the memory of the lanes. Idempotent."""
@@ -92,10 +92,13 @@ class HostedWorkers:
 
     def kill_processes(self) -> None:
         """Kill them alone: whoever waits for them hears of it, and `kill` gives the memory back behind that."""
-        hosts, self._open = self._open, ()
-        for host in hosts:
-            if not host.free:
-                host.stop(grace_s=0)
+        for host in self._hosts:
+            if host in self._open and not host.free:  # the others may serve another engine by now
+                host.kill()
+
+    def _await_end(self, host: WorkerHost) -> None:
+        host.await_answer(Ended)
+        self._open.remove(host)
 
     def _give_back(self) -> None:
         """Let go of the lanes, so that their memory goes, however long an engine that was shut down is kept."""

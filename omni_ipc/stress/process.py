@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ import msgspec
 
 from omni_ipc.conformance.processes.leash import start_leashed
 from omni_ipc.errors import EnvironmentMissing
+from omni_ipc.interrupts import name_of
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.messages import Message, Order
 from omni_ipc.transport.liveness import stat_fields
@@ -97,7 +97,7 @@ class ServedProcess:
         status = self._process.poll()
         if status is None:
             return None
-        return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
+        return f"was killed by {name_of(-status)}" if status < 0 else f"ended with exit status {status}"
 
     @property
     def ended_well(self) -> bool:

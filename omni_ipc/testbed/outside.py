@@ -14,6 +14,7 @@ import signal
 import sys
 from time import monotonic
 
+from omni_ipc.interrupts import name_of
 from omni_ipc.testbed import alarm
 from omni_ipc.testbed.alarm import ALARM, BEAT
 from omni_ipc.testbed.where import is_foundation
@@ -106,7 +107,7 @@ class _Watch:
         if code >= 0 or -code in self._passed_on:
             return code if code >= 0 else _BLOCKED
         return _tell(
-            f"The process that ran the scenario was ended by {signal.Signals(-code).name}: nothing was concluded. If "
+            f"The process that ran the scenario was ended by {name_of(-code)}: nothing was concluded. If "
             "nobody sent it, look at what the scenario does in C code."
         )
 

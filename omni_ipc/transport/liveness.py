@@ -12,9 +12,9 @@ import errno
 import functools
 import os
 import select
-import signal
 
 from omni_ipc.errors import EnvironmentMissing
+from omni_ipc.interrupts import name_of
 from omni_ipc.seam.api import Runtime
 from omni_ipc.transport.layout import Signature
 
@@ -120,7 +120,7 @@ def _how(pidfd: int) -> str:
         return _GONE
     if ended.si_code == os.CLD_EXITED:
         return f"it ended with exit status {ended.si_status}"
-    return f"killed by {signal.Signals(ended.si_status).name}"
+    return f"killed by {name_of(ended.si_status)}"
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -164,6 +165,43 @@ def test_a_process_that_was_killed_is_replaced() -> None:
         workers = opened(rt, hosts)
         assert 1 not in workers.pids
         workers.kill()
+
+    explored(scenario)
+
+
+def test_a_worker_that_does_not_end_is_killed_under_whoever_waits_for_it() -> None:
+    """As at the deadline of a shutdown; the process whose worker has ended is kept."""
+
+    def scenario(rt: Runtime, hosts: HostGroup, started: list[TaskHost]) -> None:
+        workers = opened(rt, hosts)
+        started[1].end_worker()
+        deadline = rt.spawn(lambda: (rt.sleep(1), workers.kill_processes()), name="shutdown deadline")
+        with pytest.raises(PeerFailed):
+            workers.join()
+        assert rt.now() < TIMEOUT_S
+        deadline.join()
+        assert [bool(host.death()) for host in started] == [True, False]
+        workers.join()
+        opened(rt, hosts).kill()
+
+    explored(scenario)
+
+
+def test_a_worker_that_was_waited_for_in_vain_is_killed_behind_that() -> None:
+    """Its process is of no use to anybody; that of the worker that has ended serves the next engine."""
+
+    def scenario(rt: Runtime, hosts: HostGroup, started: list[TaskHost]) -> None:
+        workers = opened(rt, hosts)
+        started[1].end_worker()
+        with pytest.raises(queue.Empty):
+            workers.join()
+        workers.kill_processes()
+        assert [bool(host.death()) for host in started] == [True, False]
+        after = opened(rt, hosts)
+        assert hosts.pids == (3, 2)
+        workers.kill_processes()
+        assert not started[1].death()
+        after.kill()
 
     explored(scenario)
 

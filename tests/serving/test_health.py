@@ -18,7 +18,7 @@ from omni_ipc.serving.messages import OutputReady, Returned
 from omni_ipc.serving.monitor import Monitor
 from omni_ipc.serving.outputs import OutputTable
 from omni_ipc.testbed import ControlledRuntime, explore
-from tests.support.scripted import PATIENT, scripted
+from tests.support.scripted import PATIENT, Scripted, scripted
 
 RT = NativeRuntime()
 DIED = PeerDied("The worker process 7", "killed by SIGKILL")
@@ -184,6 +184,43 @@ def test_a_pump_that_is_stuck_is_bad_health_and_fails_what_is_pending() -> None:
     executor.shutdown()
     assert len(told) == 1
     executor._pumping.finish(10)
+
+
+class Clock(NativeRuntime):
+    """Its time goes on when the test lets it."""
+
+    at_s = 0.0
+
+    def now(self) -> float:
+        return self.at_s
+
+
+def test_time_in_which_the_whole_process_stood_still_makes_no_pump_stuck() -> None:
+    """Behind Ctrl-Z and `fg`, or a frozen cgroup, the monitor looks first; only time that it saw pass counts."""
+    clock = Clock()
+    table = Blocking(rt=RT)
+    link = Scripted(RT)
+    executor = Executor(rt=clock, link=link, table=table, config=PATIENT)
+
+    def look_for(seconds: float, every_s: float) -> None:
+        for _ in range(round(seconds / every_s)):
+            clock.at_s += every_s
+            executor.look()
+
+    executor.start()
+    output = executor.wait(executor.mint(1).output)
+    link.say(OutputReady("1", split=False), "picture")
+    assert table.inside.wait(10)
+    for _ in range(3):
+        look_for(PATIENT.pump_timeout_s / 4, PATIENT.poll_s)
+        look_for(40, 40)
+        executor.check_health()
+    look_for(PATIENT.pump_timeout_s / 4, PATIENT.poll_s)
+    with pytest.raises(InternalError, match=r"The result pump is stuck: it has been busy with one message for 30\.0 s"):
+        output.result(0)
+    table.go_on.set()
+    link.say_goodbye()
+    assert executor._pumping.finish(10)
 
 
 def test_a_pump_that_is_dead_is_bad_health() -> None:

@@ -94,8 +94,11 @@ def test_each_misfortune_reaches_its_own_caller_and_the_worker_goes_on(host: Wor
     worker.join()
 
 
-def test_a_killed_worker_fails_its_pending_work_with_the_name_of_the_signal(host: WorkerHost) -> None:
-    """SIGKILL in the middle of a forward: call and consumer fail within seconds; so does whatever comes later."""
+@pytest.mark.parametrize(("number", "name"), [(signal.SIGKILL, "SIGKILL"), (40, "signal 40")])
+def test_a_killed_worker_fails_its_pending_work_with_the_name_of_the_signal(
+    host: WorkerHost, number: int, name: str
+) -> None:
+    """In the middle of a forward: call and consumer fail within seconds; so does whatever comes later."""
     rt = NativeRuntime()
     worker = host.open(rt, STUCK)
     executor = executor_over(worker, rt)
@@ -110,16 +113,16 @@ def test_a_killed_worker_fails_its_pending_work_with_the_name_of_the_signal(host
             endings.append(error)
 
     caller = rt.spawn(call, name="caller")
-    os.kill(host.pid, signal.SIGKILL)
+    os.kill(host.pid, number)
     caller.join(timeout=10)
     assert [type(ending) for ending in endings] == [PeerDied]
-    assert "killed by SIGKILL" in str(endings[0])
-    with pytest.raises(PeerDied, match="killed by SIGKILL"):
+    assert f"killed by {name}" in str(endings[0])
+    with pytest.raises(PeerDied, match=f"killed by {name}"):
         waiting.result(10)
-    with pytest.raises(PeerDied, match="killed by SIGKILL"):
+    with pytest.raises(PeerDied, match=f"killed by {name}"):
         executor.mint(1)
     executor.shutdown()
-    with pytest.raises(PeerDied, match="killed by SIGKILL"):
+    with pytest.raises(PeerDied, match=f"killed by {name}"):
         worker.join()
 
 

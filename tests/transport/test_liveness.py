@@ -46,6 +46,7 @@ def fill(writer: LaneWriter, timeout: float) -> None:
     ("code", "how"),
     [
         ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
+        ("import os; os.kill(os.getpid(), 40)", "killed by signal 40"),  # of real time: it has no name
         ("import os; os._exit(3)", "it ended with exit status 3"),
     ],
 )
@@ -63,7 +64,7 @@ def test_the_end_of_a_child_is_told_with_its_status_which_its_parent_still_gets(
         assert liveness.has_ended(pidfd, within_ms=10_000)
         os.close(pidfd)
         assert [liveness.ending(signature), liveness.ending(signature)] == [how, how]
-        assert child.wait() in (-9, 3)
+        assert child.wait() in (-9, -40, 3)
         assert liveness.ending(signature) == GONE
 
 

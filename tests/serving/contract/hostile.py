@@ -28,6 +28,11 @@ class Unfriendly:
         """Give it back; without one, the options that it was made with."""
         return self._options if value is None else value
 
+    def __del__(self) -> None:
+        """Come to no end, if it was made so."""
+        while self._options == "linger":
+            self._rt.sleep(1)
+
     def _compute(self, request: Request) -> Any:
         match request.prompt:
             case "fork":  # whoever comes back is a child, too

@@ -100,6 +100,14 @@ def test_a_stopped_worker_is_bad_health_until_it_goes_on(hosts: HostGroup) -> No
             assert not engine.shutdown()
 
 
+def test_a_worker_that_said_goodbye_and_does_not_end_is_killed(hosts: HostGroup) -> None:
+    """By the deadline of the shutdown, which waits for its end by then."""
+    engine = start(hosts, "linger", shutdown_timeout_s=0.5)
+    with within(20):
+        assert not engine.shutdown()
+    assert not Path(f"/proc/{engine.pids[0]}").exists()
+
+
 def test_a_shutdown_ends_who_waits_for_room_of_a_worker_that_takes_nothing(hosts: HostGroup) -> None:
     """Callers that fill its lane get an error of ours, within the shutdown's own bound, and not the lane's."""
     rt = NativeRuntime()
