@@ -27,6 +27,7 @@ PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None)})
 ANY_KEY = ...
 """Stands for a key of which only code under test could tell which items it names."""
 
+_BY_IDENTITY: object = object.__eq__
 _LIBRARY = ("builtins", "collections")
 
 
@@ -129,7 +130,7 @@ class Names:
         if kind is tuple:
             keys = tuple(self.key_of(item) for item in value)
             return ANY_KEY if ANY_KEY in keys else keys
-        if value is ANY_KEY or kind.__eq__ is not object.__eq__:
+        if value is ANY_KEY or kind.__eq__ is not _BY_IDENTITY:
             return ANY_KEY
         if isinstance(value, enum.Enum):
             return (kind.__qualname__, value.name)

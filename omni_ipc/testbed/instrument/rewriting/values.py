@@ -6,6 +6,7 @@ import ast
 
 from omni_ipc.testbed.instrument.rewriting.invocations import Invocations
 from omni_ipc.testbed.instrument.rewriting.nodes import function_of, hook, load, may_hold, starred, unknown
+from omni_ipc.testbed.instrument.rewriting.unpacking import Part
 from omni_ipc.testbed.instrument.sites import Kind
 
 _MEMBERSHIP = (ast.In, ast.NotIn)
@@ -146,7 +147,8 @@ class Values(Invocations):
 
     def _bound(self, node: ast.comprehension, iterable: ast.expr) -> list[ast.comprehension]:
         """Rewrite a loop of a comprehension; each step of binding its target is a loop over one value, in C a store."""
-        node.iter, parts = iterable, []
+        node.iter = iterable
+        parts: list[Part] = []
         if self.is_held(node.target):
             node.target, parts = self.held(node.target)
         else:
