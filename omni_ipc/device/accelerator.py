@@ -86,6 +86,8 @@ class Accelerator:
     def to_host(self, tree: Any, *, after: DeviceEvent) -> Any:
         """Copy the tensors on the side stream, and wait for the copies.
 
+        One that is more than its elements stays what it is: whoever sends it refuses it, and it alone.
+
         Until then this call's references hold both the device's tensors and the buffers, even if it fails half-way.
 
         Raises:
@@ -136,7 +138,7 @@ class Accelerator:
         return AcceleratorEvent(self._event(), stream)
 
     def _issue_copy(self, value: Any) -> Any:
-        if not isinstance(value, torch.Tensor) or value.device != self._device:
+        if not isinstance(value, torch.Tensor) or value.device != self._device or not _is_plain(value):
             return value
         source = _resolved(value.detach())
         if self._memory is not None and source.nbytes > _SMALL_BYTES:
@@ -148,6 +150,11 @@ class Accelerator:
                 pass  # then by the way that always goes
         host = torch.empty(source.shape, dtype=source.dtype, pin_memory=True)
         return host.copy_(source, non_blocking=True)
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a tensor is its elements, and nothing besides: not sparse, nested or quantised."""
+    return value.layout is torch.strided and not value.is_nested and not value.is_quantized
 
 
 def _resolved(value: Any) -> Any:

@@ -115,10 +115,10 @@ def _from_torch(value: torch.Tensor, path: str) -> Source:
     dtype = str(value.dtype).removeprefix("torch.")
     if value.layout is not torch.strided or value.is_nested:
         raise _cannot(path, kind, "tensor.to_dense(), or the tensors that it is made of")
-    if value.device.type != "cpu":
-        raise _cannot(path, kind, "what device.to_host(...) makes of it")
     if not dtypes.travels(dtype):
         raise _cannot(path, kind, "tensor.int_repr() and its scale, if it is quantised")
+    if value.device.type != "cpu":
+        raise _cannot(path, kind, "what device.to_host(...) makes of it")
     nbytes = value.numel() * value.element_size()
     if not _has_memory(value):
         raise _cannot(

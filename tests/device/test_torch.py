@@ -22,6 +22,7 @@ from omni_ipc.transport.layout import DOORBELL_BYTES
 from omni_ipc.transport.lease import SlabReader
 from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.memory import Segment
+from omni_ipc.transport.packing import pack
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.slab import Slab
@@ -107,6 +108,42 @@ def test_a_copy_is_issued_of_nothing_that_is_conjugated_or_negated_only_in_name(
     for lazy in (x.conj(), torch._neg_view(x)):
         device._issue_copy(lazy)
     assert copied == [(False, False, [1.0, -2.0]), (False, False, [-1.0, -2.0])]
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch says of each that it is a prototype, or deprecated
+def test_what_is_more_than_its_elements_is_left_as_it_is() -> None:
+    """No copy of it is begun, which would fail for all others as well; they are copied, and it is refused when sent."""
+    import torch
+
+    from omni_ipc.device.accelerator import Accelerator
+
+    device = Accelerator.__new__(Accelerator)
+    vars(device).update(_device=torch.device("cpu"), _memory=None)
+    ones = torch.ones(2, 2)
+    for value in (
+        ones.to_sparse(),
+        ones.to_sparse_csr(),
+        torch.nested.nested_tensor([ones, ones]),
+        torch.nested.nested_tensor([ones[0], ones[0]], layout=torch.jagged),
+        torch.quantize_per_tensor(ones, 0.1, 0, torch.qint8),
+    ):
+        assert device._issue_copy(value) is value
+        with pytest.raises(UsageError, match="which cannot travel"):
+            pack(value)
+
+
+@KINDS
+def test_a_sparse_output_leaves_those_beside_it_alone(kind: str) -> None:
+    """They come to the host; it stays, and says what to give in its place when it is sent."""
+    import torch
+
+    device = open_device(kind)
+    dense = torch.ones(4, 4, device=device.name)
+    host = device.to_host([dense, dense.to_sparse()], after=device.record())
+    assert host[0].tolist() == dense.tolist()
+    with pytest.raises(UsageError, match=r"tensor\.to_dense\(\)"):
+        pack(host[1])
 
 
 @KINDS

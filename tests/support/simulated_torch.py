@@ -32,6 +32,8 @@ class Tensor:
     dtype = "torch.int64"
     shape = (1,)
     nbytes = 8
+    layout = "strided"
+    is_nested = is_quantized = False
 
     def __init__(self, torch: SimulatedTorch, memory: Block | SimulatedTensor) -> None:
         self._torch = torch
@@ -106,6 +108,7 @@ class SimulatedTorch(ModuleType):
         self.world: SimulatedDevice
         self.Tensor = Tensor
         self.__version__ = "simulated"
+        self.strided = Tensor.layout
         self.device = str
         self.adopted: list[str] = []  # by threads, each as its own
         self.cuda = self._module(BlockingEvent)

@@ -193,11 +193,13 @@ def test_what_cannot_travel_is_named_by_its_path_and_with_a_remedy(value: object
 
 
 def test_a_quantised_tensor_is_refused() -> None:
-    """Its bytes mean nothing without its scale."""
-    with pytest.warns(UserWarning, match="quantize"):
+    """Its bytes mean nothing without its scale, wherever it lies: no device copies it to the host either."""
+    with pytest.warns(UserWarning, match="quantize"):  # noqa: PT031 - whichever is made first may warn
         quantised = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
-    with pytest.raises(UsageError, match=r"int_repr\(\)"):
-        pack(quantised)
+        elsewhere = torch.empty(2, dtype=torch.qint8, device="meta")
+    for value in (quantised, elsewhere):
+        with pytest.raises(UsageError, match=r"int_repr\(\)"):
+            pack(value)
 
 
 def test_keys_are_named_too() -> None:
