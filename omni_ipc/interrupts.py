@@ -14,14 +14,6 @@ from types import FrameType
 _RAISING = (signal.SIGINT, signal.SIGALRM)  # Ctrl-C, and by what test runners end a test that takes too long
 
 
-def name_of(number: int) -> str:
-    """Name a signal. Those of real time, which end a process as others do, have no name that Python knows."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 @contextlib.contextmanager
 def postponed() -> Iterator[None]:
     """Answer a Ctrl-C, or an alarm, that comes inside only at the end: what is begun there is whole, and can be undone.

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from omni_ipc.interrupts import name_of, postponed
+from omni_ipc.interrupts import postponed
+from omni_ipc.signals import name_of
 
 
 def test_ctrl_c_is_answered_at_the_end() -> None:

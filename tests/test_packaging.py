@@ -144,7 +144,7 @@ def test_the_product_works_with_everything_else_deleted(tmp_path: Path) -> None:
     modules = _python(SERVE, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}).split()
     rooms = {name.split(".")[1] for name in modules}
     assert rooms == {
-        *("errors", "inputs", "records", "recordings", "trees"),
+        *("errors", "inputs", "records", "recordings", "signals", "trees"),
         *("seam", "transport", "device", "serving", "pipelines"),
     }
 

@@ -11,8 +11,9 @@ from collections import deque
 from typing import IO
 
 from omni_ipc.errors import UsageError
-from omni_ipc.interrupts import name_of, postponed
+from omni_ipc.interrupts import postponed
 from omni_ipc.machines.api import Ended, Event, Lost, Program, Said
+from omni_ipc.signals import name_of
 
 
 class _Process:

@@ -6,7 +6,7 @@ import os
 from typing import Protocol
 
 from omni_ipc.errors import PeerDied, PeerFailed
-from omni_ipc.interrupts import name_of
+from omni_ipc.signals import name_of
 
 
 class Child(Protocol):

@@ -20,7 +20,7 @@ import msgspec
 
 from omni_ipc.conformance.processes.leash import start_leashed
 from omni_ipc.errors import EnvironmentMissing
-from omni_ipc.interrupts import name_of
+from omni_ipc.signals import name_of
 from omni_ipc.stress.ledger import Ledger
 from omni_ipc.stress.messages import Message, Order
 from omni_ipc.transport.liveness import stat_fields

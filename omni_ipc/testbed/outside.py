@@ -14,7 +14,7 @@ import signal
 import sys
 from time import monotonic
 
-from omni_ipc.interrupts import name_of
+from omni_ipc.signals import name_of
 from omni_ipc.testbed import alarm
 from omni_ipc.testbed.alarm import ALARM, BEAT
 from omni_ipc.testbed.where import is_foundation

@@ -14,8 +14,8 @@ import os
 import select
 
 from omni_ipc.errors import EnvironmentMissing
-from omni_ipc.interrupts import name_of
 from omni_ipc.seam.api import Runtime
+from omni_ipc.signals import name_of
 from omni_ipc.transport.layout import Signature
 
 LOOK_EVERY_S = 0.1
