@@ -1,7 +1,4 @@
-"""Ctrl-C and alarms: put off where they would leave half of something behind, forgotten, and by other signals.
-
-And what signals are called.
-"""
+"""Ctrl-C and alarms: put off where they would leave half of something behind, forgotten, and by other signals."""
 
 from __future__ import annotations
 

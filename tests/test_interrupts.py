@@ -8,7 +8,6 @@ import threading
 import pytest
 
 from omni_ipc.interrupts import postponed
-from omni_ipc.signals import name_of
 
 
 def test_ctrl_c_is_answered_at_the_end() -> None:
@@ -62,9 +61,3 @@ def test_other_threads_need_none_of_it() -> None:
     thread.start()
     thread.join()
     assert seen == [handler]
-
-
-def test_every_signal_that_can_end_a_process_is_named() -> None:
-    """Those of real time, and the two that the C library keeps for itself, by their number."""
-    named = [name_of(number) for number in (signal.SIGKILL, 32, 35, 40, signal.SIGRTMAX)]
-    assert named == ["SIGKILL", "signal 32", "signal 35", "signal 40", "SIGRTMAX"]

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar, cast
 
 from omni_ipc.seam import api
+from omni_ipc.seam.predicates import wait_for
 from omni_ipc.seam.turns import Turns
 
 T = TypeVar("T")
@@ -125,16 +126,7 @@ class ConductedCondition(threading.Condition):
         return woken
 
     def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
-        deadline: float | None = None
-        left = timeout
-        while not (found := predicate()):
-            if left is not None:
-                if deadline is None:  # it waits once at least, which lets others have the lock
-                    deadline = self._turns.now() + left
-                elif (left := deadline - self._turns.now()) <= 0:
-                    break
-            self.wait(left)
-        return found
+        return wait_for(predicate, timeout, wait=self.wait, now=self._turns.now)
 
 
 class ConductedEvent(threading.Event):

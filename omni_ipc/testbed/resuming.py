@@ -11,7 +11,6 @@ import contextlib
 import json
 import signal
 import threading
-import tokenize
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 from omni_ipc.errors import InternalError, UsageError
 from omni_ipc.records import write_atomically
-from omni_ipc.testbed.instrument.modules import home_of
+from omni_ipc.testbed.instrument.modules import home_of, read_source
 from omni_ipc.testbed.options import Options
 from omni_ipc.testbed.plain import from_json, to_json
 from omni_ipc.testbed.runner import Scenario
@@ -164,8 +163,7 @@ class Saved:
 def _text(file: str) -> str:
     """Return a module's source as it is now; nothing if it cannot be read."""
     try:
-        with tokenize.open(file) as text:
-            return text.read()
+        return read_source(file)
     except (OSError, SyntaxError, UnicodeDecodeError):
         return ""
 

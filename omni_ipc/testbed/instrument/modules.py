@@ -125,14 +125,23 @@ def subject_of(module: ModuleType) -> Subject:
     if is_ours(file):
         raise UsageError(f"Cannot instrument '{module.__name__}': it is a part of the testbed. Leave it out.")
     try:
-        with tokenize.open(file) as text:
-            source = text.read()
+        source = read_source(file)
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
         raise UsageError(
             f"Cannot instrument '{module.__name__}': its source '{file}' cannot be read: {error}. Install the package "
             "with its sources, or leave it out."
         ) from None
     return Subject(module, file, source)
+
+
+def read_source(file: str) -> str:
+    """Read a module's source, in the encoding that it says.
+
+    Raises:
+        OSError, SyntaxError, UnicodeDecodeError: it cannot be read.
+    """
+    with tokenize.open(file) as text:
+        return text.read()
 
 
 def home_of(scenario: Callable[..., object]) -> ModuleType | None:

@@ -255,8 +255,8 @@ class Points:
                 for key in range(len(value)) if isinstance(value, list) else value:
                     items |= self._identities[*name.key, "[]", self.names.key_of(key)]
                 return shape | anything | items, 0, name.text
-        names_one = isinstance(arguments[0], int) if arguments and isinstance(value, list) else bool(arguments)
-        if not names_one or self.names.key_of(arguments[0]) is ANY_KEY:
+        is_any = not arguments or (isinstance(value, list) and not isinstance(arguments[0], int))
+        if is_any or self.names.key_of(arguments[0]) is ANY_KEY:
             return self._bits(Effect.WRITE if effect.writes else Effect.READ, name, value, ())
         return self._item_bits(effect, name, value, arguments[0], shape, anything)
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from omni_ipc.records import Field
+from omni_ipc.seam.predicates import wait_for
 from omni_ipc.testbed.kernel import Kernel
 from omni_ipc.testbed.objects.base import Controlled
 from omni_ipc.testbed.objects.lock import Acquiring, ControlledLock
@@ -62,18 +63,7 @@ class ControlledCondition(threading.Condition, Controlled):
         return False
 
     def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
-        result = predicate()
-        end: float | None = None
-        left = timeout
-        while not result:
-            if left is not None:
-                if end is None:  # it waits once at least, which lets others have the lock
-                    end = self.kernel.now() + left
-                elif (left := end - self.kernel.now()) <= 0:
-                    break
-            self.wait(left)
-            result = predicate()
-        return result
+        return wait_for(predicate, timeout, wait=self.wait, now=self.kernel.now)
 
     def notify(self, n: int = 1) -> None:
         self.kernel.perform(self._notifying("condition.notify", n))
