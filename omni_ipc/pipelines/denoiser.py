@@ -61,7 +61,7 @@ class Denoiser:
         self._rt = rt
         self._device = torch.device(device)
         self._encoded: dict[str, Tensor] = {}  # blobs of the prompts so far, on the device
-        self._renderings: dict[str, _Rendering] = {}  # of step execution, by request
+        self._renderings: dict[tuple[str, int], _Rendering] = {}  # of step execution, by id and number
         self._stages: dict[str, float] = {}
         self._kernels: list[Tensor] = []
         self.wake()
@@ -80,8 +80,8 @@ class Denoiser:
     def step(self, batch: Sequence[Request]) -> list[Any]:
         """Do one step of each request's picture; None where another one is needed."""
         self._stages = {}
-        asked = {request.id for request in batch}
-        self._renderings = {name: rendering for name, rendering in self._renderings.items() if name in asked}
+        asked = {(request.id, request.number) for request in batch}
+        self._renderings = {key: rendering for key, rendering in self._renderings.items() if key in asked}
         return [self._step(request) for request in batch]
 
     def sleep(self, level: int) -> None:
@@ -144,14 +144,15 @@ class Denoiser:
             return {"image": diffusion.to_image(rendering.state)}
 
     def _step(self, request: Request) -> Any:
-        rendering = self._renderings.get(request.id) or self._begin(request)
+        key = (request.id, request.number)
+        rendering = self._renderings.get(key) or self._begin(request)
         if not isinstance(rendering, _Rendering):
             return rendering
-        self._renderings[request.id] = rendering
+        self._renderings[key] = rendering
         self._advance(rendering)
         if rendering.step < rendering.options.steps:
             return None
-        del self._renderings[request.id]
+        del self._renderings[key]
         return self._finish(rendering)
 
     def _give_back(self) -> None:

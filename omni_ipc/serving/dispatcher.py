@@ -127,9 +127,9 @@ class StepDispatcher(Dispatcher):
         return [admission for admission, value in zip(batch, done.values, strict=True) if value is None]
 
     def _request(self, admission: Admission) -> Request:
-        """Give the request; its inputs only once, as the pipeline keeps what it needs of them."""
-        request = admission.request
-        return msgspec.structs.replace(request, inputs=None) if admission.number in self._spent else request
+        """Give the request with its number; its inputs only once, as the pipeline keeps what it needs of them."""
+        inputs = None if admission.number in self._spent else admission.request.inputs
+        return msgspec.structs.replace(admission.request, inputs=inputs, number=admission.number)
 
 
 class _Spent(NamedTuple):

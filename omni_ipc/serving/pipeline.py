@@ -49,7 +49,7 @@ class Stepping(Protocol):
         """Do one step of each request; give its output if that was its last one, else None.
 
         A request is in every batch until its output came; one that is missing from a batch was given up. Its inputs
-        come with its first step alone.
+        come with its first step alone. Keep what it needs by its id and number: another one may have the id, too.
         """
 
 

@@ -24,16 +24,18 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """One request for one output.
 
     Args:
-        id: the client's name of it.
+        id: the client's name of it; another request may have the same one at the same time.
         options: of the pipeline: steps, a seed, a size.
         inputs: a tree (dict, list, tuple) of host arrays: latents, a picture to start from; None if there are none. On
             the worker's side the arrays may look into the engine's memory: read them, and write elsewhere.
+        number: the engine's name of it in step execution: no other request of that engine has it. 0 elsewhere.
     """
 
     id: str
     prompt: str = ""
     options: dict[str, Option] = {}
     inputs: Any = None
+    number: int = 0
 
 
 _DECODER = msgspec.msgpack.Decoder(Request)

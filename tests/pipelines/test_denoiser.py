@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 
 from omni_ipc.device.api import open_device
 from omni_ipc.seam.native import NativeRuntime
+from omni_ipc.serving.engine_config import EngineConfig
 from omni_ipc.serving.messages import CallFailed, ComputeDone, ComputeFailed, OutputReady, Returned
 from omni_ipc.serving.requests import Request
+from tests.support.table_executor import Stepped, TableExecutor, engine_over
 from tests.support.workers import working
 
 if TYPE_CHECKING:
@@ -61,6 +64,32 @@ def test_step_by_step_it_renders_the_same(device: str) -> None:
     assert nothing is None
     (done,) = pipeline.step([first])
     assert [picture.tolist() for picture in pictures([done, short])] == [picture.tolist() for picture in whole]
+    assert pipeline._renderings == {}
+
+
+def test_step_by_step_each_gets_its_own_picture_whatever_it_is_called() -> None:
+    """An id is free again once its request was given up, between two steps, and may be used twice at a time."""
+    rt = NativeRuntime()
+    pipeline, reached, go_on = denoiser(), rt.event(), rt.event()
+
+    class Rendering(TableExecutor):
+        def step(self, requests: Sequence[Request]) -> Stepped:
+            values = pipeline.step(requests)
+            reached.set()
+            go_on.wait(30)
+            return Stepped(values)
+
+    asked = [request("x", prompt) for prompt in ("a green tree", "a blue sky")]
+    with engine_over(rt, Rendering(rt), EngineConfig(step_execution=True)) as engine:
+        given_up = engine.submit(request("x"))
+        assert reached.wait(30)
+        given_up.close()
+        streams = [engine.submit(each) for each in asked]
+        go_on.set()
+        rendered = pictures([stream.result().value for stream in streams])
+    assert [picture.tolist() for picture in rendered] == [
+        picture.tolist() for picture in pictures(pipeline.forward(asked))
+    ]
     assert pipeline._renderings == {}
 
 

@@ -116,6 +116,28 @@ def test_step_by_step_the_inputs_of_a_request_are_sent_once() -> None:
     assert inputs == [["latents"], None, None]
 
 
+def test_step_by_step_requests_of_one_id_are_told_apart() -> None:
+    """By the number of their admission, in every step; what the client wrote there means nothing."""
+    rt = NativeRuntime()
+    numbers: list[list[int]] = []
+    reached, go_on = rt.event(), rt.event()
+
+    class Noting(TableExecutor):
+        def step(self, requests: Sequence[Request]) -> Stepped:
+            numbers.append([request.number for request in requests])
+            reached.set()
+            go_on.wait(30)
+            return Stepped([None if len(numbers) < 3 else request.id for request in requests])
+
+    with engine_over(rt, Noting(rt), STEPS) as engine:
+        streams = [engine.submit(A)]
+        assert reached.wait(30)
+        streams += [engine.submit(A), engine.submit(Request("a", number=1))]
+        go_on.set()
+        assert [stream.result().value for stream in streams] == ["a", "a", "a"]
+    assert numbers == [[1], [1, 2, 3], [1, 2, 3]]
+
+
 def test_step_by_step_an_output_is_its_consumers_alone() -> None:
     """It comes in memory that the worker gets back once its consumer is done with it, not once there is more to do."""
     rt = NativeRuntime()

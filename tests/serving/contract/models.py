@@ -35,7 +35,7 @@ class Model(Synthetic):
 
     def __init__(self, *, rt: Runtime, device: str = "cpu", nbytes: int = 1 << 16, forward_s: float = 0.0) -> None:
         super().__init__(rt=rt, device=device, nbytes=nbytes, forward_s=forward_s)
-        self._begun: set[str] = set()
+        self._begun: set[tuple[str, int]] = set()
 
     def forward(self, batch: Sequence[Request]) -> list[Any]:
         """Compute; a prompt may ask for an error, for an output that is none, or for one that never comes."""
@@ -64,8 +64,9 @@ class Model(Synthetic):
 
     def step(self, batch: Sequence[Request]) -> list[Any]:
         """Be done with each request at its second step."""
-        first = [request.id not in self._begun for request in batch]
-        self._begun = {request.id for request in batch}
+        asked = [(request.id, request.number) for request in batch]
+        first = [key not in self._begun for key in asked]
+        self._begun = set(asked)
         outputs = self.forward(batch)
         return [None if begins else output for begins, output in zip(first, outputs, strict=True)]
 
