@@ -42,6 +42,10 @@ class Bell:
             if self.eventfd is not None:
                 os.eventfd_write(self.eventfd, 1)
 
+    def give_up_eventfd(self) -> None:
+        """Ring without it, as its descriptor is given back: who sleeps on it looks again within 100 ms."""
+        self.eventfd = None
+
     def sleep_unless(self, ready: Callable[[], bool], timeout: float) -> None:
         """Sleep until rung, but not if ``ready()``, and at most ``timeout`` seconds or 100 ms; then look again."""
         seen = self._park(ready)

@@ -106,6 +106,7 @@ def _attach(connection: socket.socket, rt: Runtime, name: str, outlet: Outlet | 
         limit = wire.decode(data, Offer).max_message_bytes
         lane = Lane(rt=rt, buffer=map_for_good(fds[0], name), name=name, max_message_bytes=limit)
         doorbell = open_doorbell(rt=rt, buffer=map_for_good(fds[1], "doorbell"), eventfd=fds[2])
+        kept.callback(doorbell.give_up_eventfd)  # a close that found no room may be tried again
         writer = LaneWriter(lane, doorbell=doorbell)
         try:
             connection.send(wire.encode(Attached()))

@@ -126,7 +126,7 @@ class SlabReader:
         if slot < 0 or not nbytes or offset + nbytes > sum(spans[slot]):
             return None
         generation = self.words.load(self._generation_words + slot)
-        if self.words.load(self.geometry.release_word(slot, self.reader)) == generation:
+        if not generation or self.words.load(self.geometry.release_word(slot, self.reader)) == generation:
             raise UsageError(f"Slot {slot} of slab '{self.name}' was released. Hand on what you still hold.")
         return slot, generation, offset - spans[slot][0]
 
@@ -134,7 +134,7 @@ class SlabReader:
         if slot >= self._slots:
             raise FormatError(f"slot: {slot}, and slab '{self.name}' has {self._slots}.")
         current = self.words.load(self._generation_words + slot)  # SYNC slab.generation
-        if current != generation:
+        if not generation or current != generation:
             raise FormatError(f"generation: slot {slot} is at {current}, and the record at {generation}: it is stale.")
 
     def end(self, slot: int, generation: int) -> None:

@@ -83,10 +83,16 @@ class Relay(Generic[M]):
         return HandedOn(leased, sum(tensor.data.nbytes for tensor in tensors) - leased)
 
     def close(self) -> None:
-        """Say that nothing more will come, and let go of what was not taken; idempotent."""
-        with contextlib.suppress(PeerError):  # nobody is left to be told
-            self._connection.close(self._timeout)
-        self._kept.clear()
+        """Say that nothing more will come, and let go of what was not taken; idempotent.
+
+        Raises:
+            Full: no room came free in time to say so. Close once more, or end this process: that is seen as well.
+        """
+        try:
+            with contextlib.suppress(PeerError):  # nobody is left to be told
+                self._connection.close(self._timeout)
+        finally:
+            self._kept.clear()
 
     def __enter__(self) -> Relay[M]:
         return self

@@ -12,6 +12,7 @@ Either may start first. The descriptors are all that is shared: the lane has no 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import socket
 from pathlib import Path
@@ -165,6 +166,12 @@ class Server:
         return LaneReader(lane, slab=slab)
 
     def _become_guest(self, fd: int, hello: Hello) -> GuestReader:
-        """Take the place that the client names in the slab of its outputs."""
+        """Take the place that the client names in the slab of its outputs, if nobody else takes one right now.
+
+        A place is looked at and signed in two steps. Of two that take one at a time, the other is refused, and comes
+        again; the lock goes with its process, so nobody is kept out by a dead one.
+        """
         memory = map_for_good(fd, hello.lane)
-        return GuestReader(rt=self._rt, buffer=memory, name=hello.lane, reader=hello.guest or 0)
+        with open(f"/proc/self/fd/{fd}", "rb") as slab:  # opened anew: a received descriptor shares its sender's locks
+            fcntl.flock(slab, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return GuestReader(rt=self._rt, buffer=memory, name=hello.lane, reader=hello.guest or 0)

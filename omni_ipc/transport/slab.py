@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from omni_ipc.errors import Full, UsageError
 from omni_ipc.seam.api import Runtime
-from omni_ipc.transport import liveness
+from omni_ipc.transport import bell, liveness
 from omni_ipc.transport.bell import Bell
 from omni_ipc.transport.geometry import DEFAULT_CLASSES, SLOT_PARKED, Geometry, SlotClass
 from omni_ipc.transport.hold import Windows
@@ -25,8 +25,6 @@ from omni_ipc.transport.loan import Loan
 from omni_ipc.transport.stock import Stock
 
 POISON = 0xDB
-
-_FOREVER_S = 1e6  # a lock refuses more than it can count, and infinity
 
 
 class Slab:
@@ -111,15 +109,8 @@ class Slab:
                 f"{self.geometry.largest_bytes:,}. Send it without a loan, or create the slab with larger classes."
             )
         loan = self._lend(nbytes)
-        if loan is not None:
+        if loan is not None or (loan := self._wait(nbytes, self._rt.now() + timeout)) is not None:
             return loan
-        deadline = self._rt.now() + timeout
-        if self._waiting.acquire(timeout=min(max(timeout, 0.0), _FOREVER_S)):
-            try:
-                if (loan := self._await(nbytes, deadline)) is not None:
-                    return loan
-            finally:
-                self._waiting.release()
         raise Full(
             f"Slab '{self.name}' had no slot for {nbytes:,} bytes within {timeout:g} s: readers hold {self.held()}. "
             "Wait longer, let readers release what they received, or give the slab more slots."
@@ -154,7 +145,17 @@ class Slab:
         """Take note that nobody looks at a slot any more that was lent, and not committed."""
         self._stock.aborted.append(slot)
 
-    def _await(self, nbytes: int, deadline: float) -> Loan | None:
+    def _wait(self, nbytes: int, deadline: float) -> Loan | None:
+        """Wait for a slot: one thread by the bell, and the others for its turn, as it may wait for another size."""
+        while not self._waiting.acquire(timeout=min(max(deadline - self._rt.now(), 0.0), bell.LONGEST_SLEEP_S)):
+            if (loan := self._lend(nbytes)) is not None or self._rt.now() >= deadline:
+                return loan
+        try:
+            return self._wait_by_the_bell(nbytes, deadline)
+        finally:
+            self._waiting.release()
+
+    def _wait_by_the_bell(self, nbytes: int, deadline: float) -> Loan | None:
         while True:
             if (loan := self._lend(nbytes)) is not None:
                 return loan

@@ -128,7 +128,10 @@ class LaneWriter:
         Raises:
             Full: no room came free in time.
             PeerDied, PeerClosed: see `send`.
+            UsageError: the lane is closed.
         """
+        if self._sending or self._closed:
+            self._refuse()
         self._await_room(ring_bytes(records), self._rt.now() + timeout)
 
     def publish(self, records: Sequence[Record]) -> None:

@@ -66,6 +66,17 @@ def test_if_one_reader_has_closed_no_other_sees_anything() -> None:
     assert (shop.slab.held(), shop.lent()) == (0, 0)
 
 
+def test_if_this_side_closed_one_lane_no_reader_sees_anything() -> None:
+    """Wherever it stands among them: the slot is not taken back under a reader that was sent it."""
+    shop = Shop([SlotClass(1 << 17, 1)], readers=2)
+    shop.writers[1].close(0)
+    loan = shop.slab.loan(8, timeout=0)
+    with pytest.raises(UsageError, match="Lane 'to 1' is closed"):
+        loan.commit(*shop.writers, timeout=0)
+    assert shop.readers[0].take() is None
+    assert (shop.slab.held(), shop.lent()) == (0, 1)
+
+
 def test_two_lanes_of_one_reader_are_refused() -> None:
     """It has one release word a slot, so its first release would free what its second lane still brings."""
     shop = Shop()

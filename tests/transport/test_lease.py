@@ -111,6 +111,12 @@ def test_a_lease_is_released_once_and_cannot_be_viewed_afterwards() -> None:
     assert shop.slab.held() == 0
 
 
+def test_a_slot_that_was_never_lent_is_refused() -> None:
+    """Its generation is 0, and no record's is."""
+    with pytest.raises(FormatError, match="generation: slot 0 is at 0, and the record at 0: it is stale"):
+        Shop().ends[0].lease(0, 0)
+
+
 def test_a_stale_or_unknown_slot_in_a_record_is_refused() -> None:
     """Never a wrong picture: the generation must be the slot's, and the bytes must lie inside it."""
     for slot, generation, units, nbytes, complaint in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omni_ipc.errors import FormatError, Full, PeerDied, UsageError
+from omni_ipc.errors import FormatError, Full, PeerDied, Timeout, UsageError
 from omni_ipc.transport.geometry import Geometry, SlotClass
 from omni_ipc.transport.guests import GuestReader, Outlet, free_place
 from omni_ipc.transport.lease import SlabReader
@@ -156,8 +157,12 @@ def test_a_slot_that_was_released_is_not_handed_on(desk: Desk, tmp_path: Path) -
         lease = desk.outlet.reader.lease(loan.slot, loan.generation)
         array = np.frombuffer(lease.memory(), "int64")
         lease.release()
-        with pytest.raises(UsageError, match=r"Slot 0 of slab 'slab' was released\. Hand on what you still hold\."):
+        released = r"Slot 0 of slab 'slab' was released\. Hand on what you still hold\."
+        with pytest.raises(UsageError, match=released):
             relayed.send(Picture("late"), [array])
+        assert desk.slab.held() == 0, "the writer has taken it back"
+        with pytest.raises(UsageError, match=released):
+            relayed.send(Picture("later"), [array])
 
 
 def test_a_guest_that_comes_too_late_is_told_that_the_slot_is_gone(desk: Desk) -> None:
@@ -168,6 +173,8 @@ def test_a_guest_that_comes_too_late_is_told_that_the_slot_is_gone(desk: Desk) -
     assert desk.slab.held() == 0
     with pytest.raises(FormatError, match="generation: slot 0 is at 0, and the record at 1: it is stale"):
         end.lease(0, 1)
+    with pytest.raises(FormatError, match="generation: slot 0 is at 0, and the record at 0: it is stale"):
+        end.lease(0, 0)
     with pytest.raises(FormatError, match="slot: 99, and slab 'slab' has 2"):
         end.lease(99, 1)
     with ExitStack() as loans:
@@ -199,3 +206,16 @@ def test_a_guest_takes_a_place_of_guests(desk: Desk, place: int) -> None:
     with pytest.raises(UsageError, match="Slab 'slab' has its guest 1 already"):
         GuestReader(rt=RT, buffer=memory, name="slab", reader=1)
     del end
+
+
+def test_a_place_is_given_to_one_guest_at_a_time(desk: Desk, tmp_path: Path) -> None:
+    """It is looked at and signed in two steps: who comes in between is put off, and served afterwards."""
+    with guest(tmp_path, "look") as process:
+        with open(f"/proc/self/fd/{desk.outlet.fd}", "rb") as signing:
+            fcntl.flock(signing, fcntl.LOCK_EX)
+            with pytest.raises(Timeout, match="Nobody served 'trainer'"):
+                Relay("trainer", desk.outlet, rt=RT, lane="outputs", timeout=2, directory=tmp_path)
+            assert free_place(desk.outlet.reader) == 1
+        with relay(desk, tmp_path) as relayed:
+            relayed.send(Picture("first"), [desk.receive(1)])
+            assert said(process) == f"first {COUNT}"

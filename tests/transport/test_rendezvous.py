@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from omni_ipc.errors import PeerClosed, PeerDied, Timeout, UsageError
+from omni_ipc.errors import Full, PeerClosed, PeerDied, Timeout, UsageError
 from omni_ipc.transport import directory as directories
 from omni_ipc.transport import rendezvous, wire
 from omni_ipc.transport.connection import connect
@@ -259,6 +259,35 @@ def test_clients_come_and_go_while_the_port_is_read(place: Path) -> None:
             del connection, message
             held.add(len(os.listdir("/proc/self/fd")))
     assert max(held) <= min(held) + 2  # the accepting thread may be amid one
+
+
+def test_a_close_that_found_no_room_is_tried_again_and_rings_no_foreign_descriptor(place: Path) -> None:
+    """The doorbell's descriptor is given back with the first, and its number is somebody else's by then."""
+    with Server(rt=RT, name="engine", directory=place, ring_bytes=1024) as server:
+        accepted = RT.spawn(lambda: server.accept(30), name="accept")
+        connection = connect("engine", rt=RT, lane="a", timeout=30, directory=place)
+        accepted.join(30)
+        sent = 0
+        while connection.writer.lane.room():  # a record has 32 bytes
+            connection.writer.send(b"x" * 16, timeout=0)
+            sent += 1
+        before = set(os.listdir("/proc/self/fd"))
+        with pytest.raises(Full):
+            connection.close(0.1)
+        (given_back,) = before - set(os.listdir("/proc/self/fd"))
+        foreign = os.memfd_create("somebody else's")
+        os.dup2(foreign, int(given_back))
+        for _ in range(sent):
+            assert bytes(server.port.receive(30)[1].body) == b"x" * 16
+        bell = connection.writer._doorbell
+        assert bell is not None
+        bell._words.store(bell._index, 1)  # as if the reader slept: it is to be rung
+        connection.close()
+        assert os.fstat(foreign).st_size == 0
+        with pytest.raises(PeerClosed, match="Lane 'a' was closed by its writer"):
+            server.port.receive(30)
+        os.close(foreign)
+        os.close(int(given_back))
 
 
 def test_a_client_that_is_killed_is_told_to_the_server(children: Zygote, place: Path) -> None:

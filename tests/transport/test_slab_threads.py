@@ -157,6 +157,30 @@ def test_each_thread_waits_as_long_as_it_said() -> None:
     assert report.failure is None, report.failure
 
 
+def test_who_waits_behind_another_gets_a_slot_that_would_not_do_for_that_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its time, whichever of the two began to wait first."""
+    monkeypatch.setattr(bell, "LONGEST_SLEEP_S", 0.25)
+
+    def scenario(rt: Runtime) -> None:
+        world = World(rt, SlotClass(SMALL, 1), SlotClass(LARGE, 1))
+        small, large = world.read(SMALL), world.read(LARGE)
+        got: dict[int, bool] = {}
+
+        def wait(nbytes: int, seconds: float) -> None:
+            got[nbytes] = world.lend(nbytes, seconds) is not None
+
+        def read() -> None:
+            rt.sleep(1)
+            small.release()
+
+        world.together(lambda: wait(LARGE, 4), lambda: wait(SMALL, 2), read)
+        assert got == {SMALL: True, LARGE: False}
+        assert large
+
+    report = explore(scenario, runs=200)
+    assert report.failure is None, report.failure
+
+
 @pytest.mark.parametrize("memory", [MemoryOrder.SC, MemoryOrder.TSO])
 @pytest.mark.parametrize("sent", [True, False])
 def test_who_waits_for_a_large_slot_is_woken_for_it_after_a_small_one(sent: bool, memory: MemoryOrder) -> None:
