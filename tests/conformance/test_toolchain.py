@@ -12,6 +12,7 @@ import pytest
 from omni_ipc.conformance.models.manifest import Manifest, Model
 from omni_ipc.conformance.processes.children import Children
 from omni_ipc.conformance.tlc import toolchain as toolchains
+from omni_ipc.conformance.tlc.java import run_java
 from omni_ipc.conformance.tlc.result import Kind
 from omni_ipc.conformance.tlc.running import run_model
 from omni_ipc.conformance.tlc.toolchain import Container, Toolchain, find_jar, find_java
@@ -86,6 +87,7 @@ def docker(bare: None, tmp_path: Path) -> Path:
 case "$1" in
     image) test "$5" = omni-ipc-tlc ;;
     run) printf '%s\\n' "$@" > {tmp_path}/asked; cat {RECORDED}/success.out ;;
+    rm) echo "$@" > {tmp_path}/removed ;;
 esac
 """
     path = tmp_path / "docker"
@@ -107,7 +109,8 @@ def test_an_image_of_docker_is_the_third_choice(
         assert run_model(model, manifest, toolchain=toolchain, children=children).kind is Kind.SUCCESS
     asked = (tmp_path / "asked").read_text().splitlines()
     folder = next(word.removeprefix("--workdir=") for word in asked if word.startswith("--workdir="))
-    assert asked[:5] == ["run", "--rm", "--init", "--network=none", f"--user={os.getuid()}:{os.getgid()}"]
+    assert asked[:4] == ["run", "--rm", "--init", f"--name={Path(folder).name}"]
+    assert asked[5:7] == ["--network=none", f"--user={os.getuid()}:{os.getgid()}"]
     assert [word for word in asked if word.startswith("--mount=")] == [
         f"--mount=type=bind,src={folder},dst={folder}",
         *(f"--mount=type=bind,src={part},dst={part},readonly" for part in manifest.library()),
@@ -115,6 +118,22 @@ def test_an_image_of_docker_is_the_third_choice(
     inside = asked[asked.index("omni-ipc-tlc") + 1 :]
     assert inside[:6] == ["timeout", "--signal=KILL", "30", "java", "-cp", "/opt/tla2tools.jar"]
     assert inside[-3:] == ["-config", "Model.cfg", "Sample"]
+
+
+def test_a_container_ends_with_the_run_that_started_it(docker: Path, children: Children, tmp_path: Path) -> None:
+    """Killing docker's client would leave it: it is removed by its name, whatever ended the run."""
+    docker.write_text(docker.read_text().replace("cat ", "echo ready; exec sleep 60; cat "))
+
+    def interrupt(line: str) -> None:
+        raise KeyboardInterrupt
+
+    toolchain = Toolchain.find()
+    with pytest.MonkeyPatch.context() as shell:
+        shell.setenv("PATH", "/bin:/usr/bin")
+        with pytest.raises(KeyboardInterrupt):
+            run_java("Any", (), {}, library=(), toolchain=toolchain, children=children, budget_s=30, hear=interrupt)
+    (name,) = (word for word in (tmp_path / "asked").read_text().splitlines() if word.startswith("--name="))
+    assert (tmp_path / "removed").read_text().split() == ["rm", "--force", name.removeprefix("--name=")]
 
 
 @pytest.mark.usefixtures("docker")

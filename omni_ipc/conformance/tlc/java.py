@@ -124,6 +124,7 @@ def _run(asked: _Asked, options: Sequence[str]) -> JavaRun:
         )
         words = (*options, *own, asked.program, *asked.arguments)
         command = asked.toolchain.command(words, folder, asked.library, asked.budget_s)
+        resources.callback(asked.toolchain.end, folder)
         started = time.monotonic()
         try:
             ended = asked.children.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -33,17 +34,26 @@ class Container(msgspec.Struct, frozen=True):
     def command(self, command: Sequence[str], folder: Path, library: Sequence[Path], budget_s: float) -> list[str]:
         """Wrap a command: the folder and the modules are where they are here, and there is no network.
 
-        Killing docker's client leaves the container, so that carries a time limit of its own.
+        Killing docker's client leaves the container, so that carries a time limit of its own, and a name to end it by.
         """
         mounts = [f"type=bind,src={folder},dst={folder}", *(f"type=bind,src={p},dst={p},readonly" for p in library)]
         return [
             str(self.docker),
-            *("run", "--rm", "--init", "--network=none", f"--user={os.getuid()}:{os.getgid()}", f"--workdir={folder}"),
+            *("run", "--rm", "--init", f"--name={folder.name}", f"--workdir={folder}"),
+            *("--network=none", f"--user={os.getuid()}:{os.getgid()}"),
             *(f"--mount={mount}" for mount in mounts),
             self.image,
             *("timeout", "--signal=KILL", f"{budget_s:g}"),
             *command,
         ]
+
+    def end(self, folder: Path) -> None:
+        """End the command of a folder, if it still runs."""
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            command = [self.docker, "rm", "--force", folder.name]
+            subprocess.run(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_LONGEST_ANSWER_S, check=False
+            )
 
 
 class Toolchain(msgspec.Struct, frozen=True):
@@ -90,6 +100,11 @@ class Toolchain(msgspec.Struct, frozen=True):
         """
         command = [str(self.java), "-cp", str(self.jar), *arguments]
         return command if self.container is None else self.container.command(command, folder, library, budget_s)
+
+    def end(self, folder: Path) -> None:
+        """End what outlives the process that was started in a folder: docker's container."""
+        if self.container is not None:
+            self.container.end(folder)
 
     def cannot_start(self, error: OSError) -> EnvironmentMissing:
         """Say that the command could not be started."""
