@@ -50,7 +50,7 @@ class Container(msgspec.Struct, frozen=True):
     def end(self, folder: Path) -> None:
         """End the command of a folder, if it still runs."""
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-            command = [self.docker, "rm", "--force", folder.name]
+            command = [str(self.docker), "rm", "--force", folder.name]
             subprocess.run(
                 command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_LONGEST_ANSWER_S, check=False
             )
