@@ -41,6 +41,21 @@ AbortRecorded(step) ==
         gone == IF "OpenNames" \in DOMAIN changes THEN changes.OpenNames.gone ELSE {}
     IN  Abort({number \in Admitted : NameOf(number) \in gone}) /\ UNCHANGED aborted
 
+(* Who does not wait may let go of its stream at any moment, and the statistics are looked at again and again. *)
+DesertRecorded(place) ==
+    \E number \in Admitted :
+        /\ Place(number) = place
+        /\ client[number] \in {"asking", "failing"}
+        /\ client' = [client EXCEPT ![number] = "gone"]
+        /\ deserted' = deserted \cup {number}
+        /\ UNCHANGED <<waiting, outcome, output, others, dispatcher, owner, arriving, table>>
+StatisticsRecorded ==
+    /\ deserted' = {}
+    /\ outcome' = Ended(deserted)
+    /\ waiting' = waiting \ deserted
+    /\ Drop(GivenUp(deserted))
+    /\ UNCHANGED <<output, client, others, dispatcher, owner, arriving>>
+
 (* There is nothing that a step shows beside table and scheduler. *)
 Fits(step) == TRUE
 ===============================================================================

@@ -264,9 +264,10 @@ def test_who_leaves_takes_along_all_that_it_had_not_let_go() -> None:
     assert told(view_of(*steps, spec=spec, lens=lens)) == ["WorkerAnnounce(output=2)"]
 
 
-def test_a_stream_may_be_deserted_inside_of_a_step_or_during_one() -> None:
+@pytest.mark.parametrize("name", ["Admission", "AbandonedStream"])
+def test_a_stream_may_be_deserted_inside_of_a_step_or_during_one(name: str) -> None:
     """What was not over then may have ended it, and counts only as begun; what its own step does stays a part of it."""
-    spec, lens = find_lens("Admission", load())
+    spec, lens = find_lens(name, load())
     lens = msgspec.structs.replace(lens, told={})
     admit, drop = step("Engine.Admit", begin=1, request="a"), step("Consumer.Drop", begin=11, inside=("Stream.End",))
     settle = msgspec.structs.replace(
@@ -279,6 +280,29 @@ def test_a_stream_may_be_deserted_inside_of_a_step_or_during_one() -> None:
     assert [(seen.step.end_ns, seen.step.looked) for seen in view.steps] == [(2, ()), (None, ())]
     inner = msgspec.structs.replace(drop, looked=LOOKED)
     assert view_of(admit, settle, end, inner, spec=spec, lens=lens).leaving == {}
+
+
+def test_clients_in_recordings_do_more_than_those_of_a_model() -> None:
+    """A stream that is deserted is followed, and so is whoever waits beside it; what else they do is not."""
+    spec, lens = find_lens("AbandonedStream", load())
+    lens = msgspec.structs.replace(lens, told={})
+    assert spec.actions.keys() == load().specs["AbandonedStream"].actions.keys() | {"ConsumerWait", "StreamDeliver"}
+    steps = (
+        step("Engine.Admit", begin=1, request="a"),
+        step("Consumer.Wait", begin=3, output="1"),
+        step("Stream.Deliver", begin=5, number=1),
+        step("Stream.Desert", begin=7, number=2),
+        step("Engine.Statistics", begin=9),
+        step("Engine.Close", begin=11),
+    )
+    view = view_of(*steps, spec=spec, lens=lens)
+    assert told(view)[1:] == [
+        "ConsumerWait(number=1)",
+        "StreamDeliver(number=1)",
+        "StreamDesert(number=2)",
+        "EngineStatistics()",
+    ]
+    assert view.leaving == {"": "Engine.Close"}
 
 
 def test_actions_that_happen_unseen_are_known_by_what_takes_them() -> None:

@@ -172,6 +172,19 @@ def admits(rt: Holding, engine: Engine) -> None:
     engine.generate(Request("last"))
 
 
+def abandons(rt: Holding, engine: Engine) -> None:
+    """One stream is deleted while its output lies here, one when that is on its way; the last is served."""
+    kept, _ = engine.submit(Request("kept")), rt.awaited("Pump.Deliver")
+    del kept
+    engine.statistics()
+    rt.after["Pump.Deliver"] = "Engine.Statistics"
+    rt.forget("Engine.Statistics", "Dispatcher.Settle")
+    late, _ = engine.submit(Request("late")), rt.awaited("Dispatcher.Settle")
+    del late
+    engine.statistics()
+    engine.generate(Request("last"))
+
+
 def _take(stream: OutputStream) -> None:
     with contextlib.suppress(Aborted):
         stream.result()
@@ -183,6 +196,7 @@ PROGRAMS: Mapping[str, tuple[Callable[[Holding, Engine], None], EngineConfig]] =
     "sleeps": (sleeps, EngineConfig(drain_timeout_s=0.1, device=DEVICE)),
     "leaves": (leaves, EngineConfig(device=DEVICE)),
     "reuses": (reuses, EngineConfig(max_batch=1, device=DEVICE)),
+    "abandons": (abandons, EngineConfig(max_batch=1, device=DEVICE)),
     "admits": (admits, EngineConfig(max_batch=1, max_waiting=1, device=DEVICE)),
 }
 

@@ -18,7 +18,16 @@ from omni_ipc.seam.recording import recorded
 from omni_ipc.workflows.recording import children_recorded
 from omni_ipc.workflows.validating import ValidatedSession, validate_sessions
 
-SPECS = ("SplitMap", "FutureOrphan", "PumpSurvival", "StaleReply", "DrainBeforeSleep", "Admission", "ReusedRequestId")
+SPECS = (
+    "SplitMap",
+    "FutureOrphan",
+    "PumpSurvival",
+    "StaleReply",
+    "DrainBeforeSleep",
+    "Admission",
+    "ReusedRequestId",
+    "AbandonedStream",
+)
 SEARCH_S = 400  # at the end of all tests, on a busy machine; a quiet one takes ten seconds
 
 

@@ -33,8 +33,8 @@ from tests.workflows.violations import LEFT, Recorded
 TRACE = find_folder() / "trace"
 EXPECTED = json.loads((TRACE / "bad" / "expected.json").read_text())
 SPECS = ("SplitMap", "FutureOrphan")
-GOOD = {"engines", "late_answers", "overtaken", "sleeps", "leaves", "reuses", "admits"}
-IN_ONE_SEARCH = ("StaleReply", "DrainBeforeSleep", "PumpSurvival", "ReusedRequestId", "Admission")
+GOOD = {"engines", "late_answers", "overtaken", "sleeps", "leaves", "reuses", "admits", "abandons"}
+IN_ONE_SEARCH = ("StaleReply", "DrainBeforeSleep", "PumpSurvival", "ReusedRequestId", "Admission", "AbandonedStream")
 
 
 @pytest.mark.parametrize("spec", [*SPECS, *(pytest.param(spec, marks=pytest.mark.soak) for spec in IN_ONE_SEARCH)])
@@ -72,6 +72,7 @@ def test_good_and_bad_recordings_are_told_apart_in_one_search(spec: str) -> None
         ("leaves", "cancelled_future", "PumpSurvival"),
         ("reuses", "reused_request_id", "ReusedRequestId"),
         ("admits", "aborted_output_leak", "Admission"),
+        ("abandons", "abandoned_stream", "AbandonedStream"),
     ],
 )
 def test_the_programs_of_the_recordings_still_show_what_they_were_written_for(
@@ -113,6 +114,14 @@ def test_bad_recordings_are_rejected_at_the_step_that_is_known_and_with_its_repa
 def test_each_bad_recording_is_expected() -> None:
     """And there is none that is not there."""
     assert {path.name for path in (TRACE / "bad").iterdir() if path.is_dir()} == set(EXPECTED)
+
+
+def test_a_step_that_the_lens_takes_otherwise_is_not_refused_for_what_the_model_alone_asks() -> None:
+    """The model's clients look at the statistics once, others often; what is wrong is that nothing ended behind it."""
+    (session,) = validate_recordings([TRACE / "bad" / "abandoned_stream"], spec="AbandonedStream").sessions
+    assert session.rejection is not None
+    (refused,) = (each for each in session.rejection.refused if each.step.startswith("EngineStatistics()"))
+    assert refused.why == 'behind it, OpenNames is {}, and Scheduler._open is {"kept"} in the recording.'
 
 
 def test_a_rejection_tells_how_far_each_task_came_and_which_guard_was_false() -> None:

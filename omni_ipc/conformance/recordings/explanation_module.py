@@ -42,7 +42,7 @@ def explanation_module(
             "Here__ == progress = Farthest__ /\\ repair__ = <<>>",
             *_settled(lens),
             f"Near__ == repair__ = <<>> /\\ SumOf(progress) + {NEAR} >= SumOf(Farthest__)",
-            *_guards(spec, actions),
+            *_guards(spec, lens, actions),
             *_next(spec, lens),
             "Told__ ==",
             f'    /\\ Here__ => PrintT(<<"state", <<{", ".join(variables)}>>>>)',
@@ -99,12 +99,12 @@ def _next(spec: Spec, lens: Lens) -> Iterator[str]:
     yield "    /\\ [][ExplanationNext__]_<<vars, progress, probed, recording, repair__>>"
 
 
-def _guards(spec: Spec, actions: Mapping[str, Definition]) -> Iterator[str]:
-    """Number the first guard of a step's action that is false, from 1 on; 0: all are true."""
+def _guards(spec: Spec, lens: Lens, actions: Mapping[str, Definition]) -> Iterator[str]:
+    """Number the first guard of a step's action that is false, from 1; 0: none is, or the lens takes it otherwise."""
     cases = []
     for action, domains in spec.actions.items():
         definition = actions.get(action)
-        if definition is None:
+        if definition is None or action not in lens.taken.get(action, action):
             continue
         parameters = f"({', '.join(definition.params)})" if definition.params else ""
         arguments = f"({', '.join(f'step.{name}' for name in domains)})" if domains else ""

@@ -21,6 +21,8 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Args:
         module: extends the model's and `Recording`; "TraceSplitMap".
+        also: further actions, with their parameters as in the manifest, of modules that the model extends: its own
+            clients do not take them, and real ones do.
         observes: object -> field -> the variable that must change as the field does.
         ranges: variable -> the constant that its members are of, if it is a set of ids.
         fields: action -> parameter -> field of the region, where their names differ; "task" is the task's name, and an
@@ -45,6 +47,8 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         single: action -> a variable of which the model takes one member at most; where more go, the ids leave.
         lost: regions behind which the model cannot follow whom they name: their ids leave.
             Of any task, or of one, or of all others: "task: region", "not task: region".
+        intruding: actions of destructors, which may come inside of any other one, and are no part of it: their ids
+            leave then.
         beyond: regions, likewise, of what the model does not speak of; a family that meets one is left out.
         defined: constant or definition of the model -> what the trace module defines for it.
         assigned: constant of the model -> its value, as in a cfg.
@@ -55,6 +59,7 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     module: str
+    also: dict[str, dict[str, str]] = {}
     observes: dict[str, dict[str, str]] = {}
     ranges: dict[str, str] = {}
     fields: dict[str, dict[str, str]] = {}
@@ -74,6 +79,7 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     until: dict[str, str] = {}
     single: dict[str, str] = {}
     lost: tuple[str, ...] = ()
+    intruding: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     defined: dict[str, str] = {}
     assigned: dict[str, str] = {}
@@ -136,7 +142,7 @@ def trace_library(manifest: Manifest) -> tuple[Path, ...]:
 
 
 def find_lens(name: str, manifest: Manifest) -> tuple[Spec, Lens]:
-    """Look up a spec with its lens.
+    """Look up a spec, as recordings show it, with its lens.
 
     Raises:
         UnknownName: there is no spec of that name, or no lens for it.
@@ -144,4 +150,5 @@ def find_lens(name: str, manifest: Manifest) -> tuple[Spec, Lens]:
     lenses = load_lenses(manifest)
     if name not in lenses or name not in manifest.specs:
         raise UnknownName("spec with a lens for recordings", name, lenses.keys() & manifest.specs.keys())
-    return manifest.specs[name], lenses[name]
+    spec, lens = manifest.specs[name], lenses[name]
+    return msgspec.structs.replace(spec, actions=spec.actions | lens.also), lens

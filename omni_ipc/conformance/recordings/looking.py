@@ -236,6 +236,8 @@ def _leaving(step: Step, vocabulary: Mapping[str, str], spec: Spec, lens: Lens) 
     if lens.names(step, lens.lost) and not (is_part and step.looked):
         yield from lens.families_of(step)
     if is_part:
+        if action in lens.intruding:
+            yield from lens.families_of(step)
         return
     if action is not None and (_is_refused(step, action, lens) or _is_anothers(step, action, lens)):
         seen = _seen(step, vocabulary, spec, lens)
