@@ -16,7 +16,17 @@ _SHARPENINGS = 3  # of a failure's trace: with more steps, more may race
 
 
 def confirmed(runner: Runner, order: Sequence[int], failure: Failure) -> list[int]:
-    """Run a failing schedule twice more, and return a simpler one that fails in the same way.
+    """Make sure of a failing schedule, and return a simpler one that fails in the same way.
+
+    Raises:
+        Inconclusive: it does not fail in the same way each time.
+    """
+    confirm(runner, order, failure)
+    return shrink_order(runner, order, failure)
+
+
+def confirm(runner: Runner, order: Sequence[int], failure: Failure) -> None:
+    """Run a failing schedule twice more.
 
     Raises:
         Inconclusive: it does not fail in the same way each time.
@@ -27,7 +37,6 @@ def confirmed(runner: Runner, order: Sequence[int], failure: Failure) -> list[in
             f"a schedule failed ({failure}), and run again it came to {first.failure or 'a good end'}, "
             f"and then to {second.failure or 'a good end'}"
         )
-    return shrink_order(runner, order, failure)
 
 
 def sharpened(runner: Runner, order: Sequence[int], trace_of: Callable[[Sequence[int]], Trace]) -> Trace:

@@ -10,6 +10,7 @@ import msgspec
 
 from omni_ipc.errors import UnknownName, UsageError
 from omni_ipc.records import Failure, Origin, Trace
+from omni_ipc.testbed.confirming import confirm
 from omni_ipc.testbed.explain.causes import find_causes
 from omni_ipc.testbed.faults.kernel import Fault
 from omni_ipc.testbed.faults.names import parsed
@@ -84,7 +85,7 @@ def replay(
     if then not in STRATEGIES:
         raise UnknownName("strategy", then, STRATEGIES)
     possible = parsed(trace.faults if faults is None else faults)
-    trace = msgspec.structs.replace(trace, faults=tuple(map(str, possible)))
+    trace = _under(trace, possible)
     with _runner(scenario, trace, possible, transparent, max_steps) as runner:
         if mode == Mode.TOLERANT:
             mended = follow_repairing(runner, trace, renamed or {})
@@ -97,6 +98,33 @@ def replay(
         run = runner.run(chooser, record=True)
         made = _trace(runner, trace, run)
     return ReplayResult(chooser.followed, chooser.divergence(), run.failure, run.value, made)
+
+
+def still_failing(
+    scenario: Scenario,
+    trace: Trace,
+    *,
+    transparent: Collection[str] = (),
+    max_steps: int = 10_000,
+    faults: Sequence[Fault] = (),
+) -> Trace | None:
+    """Replay the trace of a failure tolerantly, and return that of what fails now, each time; None if nothing does.
+
+    Args:
+        faults: what may go wrong now.
+
+    Raises:
+        UsageError: the trace comes from a model.
+        Inconclusive: it does not fail in the same way each time, or something was not under control.
+    """
+    _require_explored(trace)
+    trace = _under(trace, faults)
+    with _runner(scenario, trace, faults, transparent, max_steps) as runner:
+        run = follow_repairing(runner, trace, {}).run
+        if run.failure is None:
+            return None
+        confirm(runner, run.order, run.failure)
+        return _trace(runner, trace, run)
 
 
 def shrink(scenario: Scenario, trace: Trace, *, transparent: Collection[str] = (), max_steps: int = 10_000) -> Trace:
@@ -114,6 +142,10 @@ def shrink(scenario: Scenario, trace: Trace, *, transparent: Collection[str] = (
             reason = chooser.divergence() or "it ends well"
             raise UsageError(f"The scenario does not fail along this trace: {reason}. Explore it anew.")
         return _trace(runner, trace, runner.record(shrink_order(runner, run.order, run.failure)))
+
+
+def _under(trace: Trace, faults: Sequence[Fault]) -> Trace:
+    return msgspec.structs.replace(trace, faults=tuple(map(str, faults)))
 
 
 def _runner(

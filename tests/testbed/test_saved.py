@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import msgspec
@@ -89,6 +90,40 @@ def test_after_a_mended_failure_the_exploration_goes_on() -> None:
         assert counter.value == 2, "an update was lost"
 
     assert explore(mended, first=[first]).verdict is Verdict.HOLDS
+
+
+def test_what_fails_along_a_saved_failure_only_now_and_then_is_no_answer() -> None:
+    """It is run twice more, as any schedule that fails; the exploration tells what is not under control."""
+    first = found(philosophers).trace
+    assert first is not None
+    runs = itertools.count()
+
+    def uneven(rt: ControlledRuntime) -> None:
+        and_join(rt, rt.lock().acquire, rt.lock().acquire)
+        assert next(runs) % 2, "the count is even"
+
+    report = explore(uneven, first=[first])
+    assert (report.verdict, report.strategy) == (Verdict.INCONCLUSIVE, "portfolio")
+    assert "nondeterminism" in report.reason
+
+
+def test_another_failure_along_a_saved_one_is_not_told_as_the_same() -> None:
+    """It is an answer all the same: the code as it is now fails."""
+    first = found(philosophers).trace
+    assert first is not None
+
+    def broken(rt: ControlledRuntime) -> None:
+        philosophers(rt)
+        raise ValueError("spilt")
+
+    def otherwise(rt: ControlledRuntime) -> None:
+        and_join(rt, rt.lock().acquire, rt.lock().acquire)
+        raise ValueError("spilt")
+
+    assert "happens again: deadlock: " in explore(broken, first=[first]).reason
+    report = explore(otherwise, first=[first])
+    assert (report.verdict, report.strategy) == (Verdict.VIOLATED, "saved failures")
+    assert "still fails, if not with the same words: exception: ValueError: spilt" in report.reason
 
 
 def settled_or_given_up(rt: ControlledRuntime) -> None:
