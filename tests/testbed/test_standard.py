@@ -573,6 +573,18 @@ def test_futures_and_their_callbacks_race() -> None:
     assert outcomes(scenario) == {"'8'", "'cancelled'"}
 
 
+def test_a_worker_that_has_taken_work_may_be_overtaken_before_it_begins() -> None:
+    """Until it begins the work can still be cancelled, though what was submitted later is done."""
+
+    def scenario() -> bool:
+        with ThreadPoolExecutor(2) as pool:
+            first, second = pool.submit(int), pool.submit(int)
+            second.result()
+            return first.cancel()
+
+    assert outcomes(scenario) == {"False", "True"}
+
+
 def test_nobody_submits_while_a_shutdown_cancels() -> None:
     """Who is refused finds all cancelled, as in a real executor, which holds its lock meanwhile."""
 

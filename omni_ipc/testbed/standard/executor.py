@@ -1,8 +1,8 @@
 """``concurrent.futures.ThreadPoolExecutor`` under control.
 
-Submitting is one step, and so is the taking of work by a worker, with which its future is told to run. A worker whose
-future is settled counts as idle at once, while a real one takes a moment more, in which another worker may be started.
-The lock of a real one is held only while work is dropped that nobody has taken, so it is kept as whoever drops.
+Submitting is one step, and so is the taking of work by a worker; another one tells its future that it runs. A worker
+whose future is settled counts as idle at once, while a real one takes a moment more, in which another worker may be
+started. The lock of a real one is held only while work is dropped that nobody has taken: it is kept as whoever drops.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Workers(Controlled):
             return
         while (work := self._take()) is not None:
             future, fn, args, options = work
-            if not future.has_ended():
+            if future.set_running_or_notify_cancel():
                 _compute(future, fn, args, options)
             del work, future, fn, args, options
 
@@ -199,12 +199,7 @@ class Workers(Controlled):
     def _hand_out(self) -> Work | None:
         self._idle -= 1
         self.kernel.current.daemon = False
-        if not self._work:
-            return None
-        work = self._work.popleft()
-        self.kernel.writes |= work[0].bit
-        work[0].begin()
-        return work
+        return self._work.popleft() if self._work else None
 
     def shown(self) -> str:
         return f"{len(self._work)} to do, {self._idle} of {len(self._threads)} workers idle"
