@@ -15,7 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from itertools import repeat
-from types import BuiltinFunctionType, MethodWrapperType
+from types import BuiltinFunctionType, FunctionType, MethodWrapperType
 from typing import Any
 
 from omni_ipc.testbed.instrument.addresses import Address
@@ -23,7 +23,7 @@ from omni_ipc.testbed.instrument.awaiting import Awaiting
 from omni_ipc.testbed.instrument.behind import FLAT, ITERATORS, VIEWS, WINDOWS
 from omni_ipc.testbed.instrument.bound import Bound, Handed
 from omni_ipc.testbed.instrument.callables import is_blind
-from omni_ipc.testbed.instrument.kinds import BEHIND, container, has_content, step_of
+from omni_ipc.testbed.instrument.kinds import BEHIND, container, has_content, look_up, step_of
 from omni_ipc.testbed.instrument.later import AsyncSteps, announced
 from omni_ipc.testbed.instrument.noting import Uses
 from omni_ipc.testbed.instrument.rewriting.nodes import GROWS, HOOKS, PLAIN, hook_name
@@ -92,7 +92,7 @@ class Tracker(Awaiting):
         if type(iterable) in WINDOWS:
             seen: Callable[..., Any] = functools.partial(self._step, self._shown(site + 1, iterable))
         elif self._points.effects.use(site, SITES[site], type(iterable)) is None:
-            return iterable
+            return self._own_steps(site, iterable)
         elif hasattr(type(iterable), "__next__"):
             seen = functools.partial(self._step, [])
         elif self._items[type(iterable)] is BEHIND:
@@ -102,6 +102,14 @@ class Tracker(Awaiting):
         if isinstance(iterable, _COUNTED) or type(iterable) in VIEWS:
             seen(site, iterable)
         return map(_SECOND, zip(map(seen, repeat(site), repeat(iterable)), iter(iterable), strict=False))
+
+    def _own_steps(self, site: int, iterable: Any) -> Any:
+        """Give what has points in its own code, and announce the steps of an iterator of C that this may return."""
+        kind = type(iterable)
+        if hasattr(kind, "__next__") or not isinstance(look_up(kind, "__iter__"), FunctionType):
+            return iterable
+        steps = iter(iterable)
+        return self.touch_steps(site, steps) if type(steps) in ITERATORS else steps
 
     def touch_unpacked(self, site: int, value: Any) -> Any:
         """Announce that what a loop or a block was given is unpacked; a tuple, as most often, does not change."""

@@ -897,6 +897,17 @@ def main():
     for each in ts: each[0].join()
     return out
 """,
+    "own_iter": """
+class Bag:
+    def __init__(self): self.items=[1,1]
+    def __iter__(self): return iter(self.items)
+def main():
+    bag=Bag(); l=bag.items; out=[]
+    def a(): l[0]=5; l[1]=5
+    def b():
+        for x in bag: out.append(x)
+    run(a,b); return out
+""",
     "futattr": """
 from concurrent.futures import Future
 def main():
