@@ -110,7 +110,7 @@ class Effects:
         self.codes = codes
         self.knows_module = knows_module
         self.items: Mapping[type, Told] = ItemsTold(knows, self._acts_itself)
-        self._passing: dict[tuple[str, type], Passing] = {}
+        self._passing: dict[tuple[str, type, bool], Passing] = {}
         self._blind: dict[tuple[int, str | None], tuple[object, bool]] = {}  # by function, or code, and module
         self.known: dict[tuple[int, type], Use | None] = {}
 
@@ -217,19 +217,23 @@ class Effects:
             return self._step(kind)
         return Use(ALL, BY_NAME[name]) if container(kind) is None else None
 
-    def passing(self, method: str, kind: type) -> Passing:
-        """Tell what a method of an object of a type does to a container that is handed to it."""
-        key = method, kind
+    def passing(self, method: str, kind: type, *, outer: bool = False) -> Passing:
+        """Tell what a method of an object of a type does to a container that is handed to it.
+
+        Args:
+            outer: of the method behind the type's own, as in `Site`.
+        """
+        key = method, kind, outer
         if key not in self._passing:
-            self._passing[key] = self._find_passing(method, kind)
+            self._passing[key] = self._find_passing(method, kind, outer)
         return self._passing[key]
 
-    def _find_passing(self, method: str, kind: type) -> Passing:
+    def _find_passing(self, method: str, kind: type, outer: bool) -> Passing:
         if issubclass(kind, Controlled):
             return Passing.NOTHING
         if issubclass(kind, VALUES):
             return Passing.READS
-        if container(kind) is not None and not isinstance(look_up(kind, method), types.FunctionType):
+        if container(kind) is not None and (outer or not isinstance(look_up(kind, method), types.FunctionType)):
             return Passing.READS if method in TAKERS else Passing.NOTHING
         found = bare(look_up(kind, method))
         if self.knows(found) or is_of(getattr(found, "__module__", None) or "", TOOLS):
@@ -275,8 +279,10 @@ class Effects:
         return found
 
     def _is_blind_in(self, function: Any) -> bool:
-        if self.knows(function) or (isinstance(function, type) and issubclass(function, BaseException)):
+        if isinstance(function, type) and issubclass(function, BaseException):
             return False
+        if self.knows(function):
+            return isinstance(function, type) and _is_filled_by_c(function)
         return not is_of(getattr(function, "__module__", None) or "", _OURS)
 
     def _sliced(self, site: Site, use: Use | None) -> Use | None:
@@ -296,6 +302,14 @@ class Effects:
         if is_of(module, STATELESS):
             return not issubclass(kind, _STACKS)
         return getattr(function, "__objclass__", None) is object
+
+
+def _is_filled_by_c(kind: type) -> bool:
+    """Tell whether objects of a class are made of what they are given as those of a builtin container are."""
+    if container(kind) is None and not issubclass(kind, (tuple, frozenset)):
+        return False
+    made = bare(look_up(kind, "__init__" if container(kind) is not None else "__new__"))
+    return not isinstance(made, types.FunctionType) or is_stdlib(made.__code__.co_filename)
 
 
 def _is_lasting(value: Any) -> bool:

@@ -119,7 +119,10 @@ LATER = _words("__anext__ asend athrow aclose anext closing aclosing")
 PURE = ("__getitem__", "__contains__", "__len__", "__iter__", "__eq__")
 """Methods of somebody else's C code that change nothing."""
 
-TAKERS = _words("update extend extendleft += |= &= -= ^= union intersection difference symmetric_difference")
+TAKERS = _words(
+    "__init__ update extend extendleft += |= &= -= ^= union intersection difference symmetric_difference "
+    "intersection_update difference_update symmetric_difference_update"
+)
 """Methods of containers that read one that they are given; others keep it at most."""
 
 KEPT = frozenset().union(*TABLES.values(), ("__next__", "send", "throw", "__anext__", "asend", "athrow")) - {"__init__"}

@@ -143,7 +143,7 @@ class Using(Noting):
         name, effects = SITES[site].name, self._points.effects
         if (known := _own(value, name)) is not None and not effects.is_blind_in(known):
             return False
-        passing = effects.passing(name, type(value))
+        passing = effects.passing(name, type(value), outer=SITES[site].outer)
         if passing is Passing.NOTHING:
             return False
         handed = site + (1 if passing is Passing.READS else 2)
@@ -170,6 +170,8 @@ class Using(Noting):
         if self._company is None:
             return
         name = SITES[site].name
+        if isinstance(function, type) and points.effects.knows(function):
+            site, name = READ_BY_C, "list"  # as the container does that it derives from, whatever it is called
         given = [*_cache(function), *arguments]
         if _EMPTY.issuperset(map(type, given)):
             return

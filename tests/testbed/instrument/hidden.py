@@ -897,6 +897,40 @@ def main():
     for each in ts: each[0].join()
     return out
 """,
+    "made_as_its_base": """
+class Snapshot(dict): pass
+def main():
+    d={}; out=[]
+    def a(): d[1]=1; d[2]=2
+    def b(): out.append(Snapshot(d))
+    run(a,b); return out
+""",
+    "made_as_a_tuple": """
+class Row(tuple): pass
+def main():
+    l=[]; out=[]
+    def a(): l.append(1); l.append(2)
+    def b(): out.append(Row(l))
+    run(a,b); return out
+""",
+    "made_by_its_base": """
+class S(dict):
+    def __init__(self,d): super().__init__(d)
+def main():
+    d={}; out=[]
+    def a(): d[1]=1; d[2]=2
+    def b(): out.append(S(d))
+    run(a,b); return out
+""",
+    "filled_by_its_base": """
+class L(list):
+    def extend(self,xs): super().extend(xs)
+def main():
+    d=[]; l=L(); out=[]
+    def a(): d.append(1); d.append(2)
+    def b(): l.extend(d); out.append(list(l))
+    run(a,b); return out
+""",
     "own_iter": """
 class Bag:
     def __init__(self): self.items=[1,1]

@@ -63,13 +63,19 @@ def outside(node: Function) -> Iterator[ast.expr]:
 
 def bound_by(tree: ast.Module) -> dict[str, set[str]]:
     """Sort the names of a module by what binds them."""
-    bound: dict[str, set[str]] = {"import": set(), "definition": set(), "decorated": set(), "value": set()}
+    bound: dict[str, set[str]] = {kind: set() for kind in ("import", "definition", "decorated", "derived", "value")}
     for node in own(tree.body):
         match node:
             case ast.Import() | ast.ImportFrom():
                 bound["import"] |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 bound["decorated" if node.decorator_list else "definition"].add(node.name)
+                if isinstance(node, ast.ClassDef) and node.bases and not _initializes(node):
+                    bound["derived"].add(node.name)
             case ast.Name(ctx=ast.Store() | ast.Del()):
                 bound["value"].add(node.id)
     return bound
+
+
+def _initializes(node: ast.ClassDef) -> bool:
+    return any(isinstance(part, ast.FunctionDef) and part.name == "__init__" for part in node.body)

@@ -31,7 +31,8 @@ class Scopes(ast.NodeVisitor):
         values: names that assignments bind.
         imported: names that only imports bind.
         decorated: names that definitions bind to whatever a decorator makes of them.
-        defined: names that only plain definitions bind, at the level of the module.
+        defined: names that only plain definitions bind, at the level of the module; not of classes that are made as
+            their bases are, which may be in C.
         unbound: globals that nothing in the module binds, and Python does not have.
         assigned: names of attributes that something in the module assigns or deletes.
         written: names of attributes of modules that some module assigns, or `ANY`.
@@ -50,7 +51,8 @@ class Scopes(ast.NodeVisitor):
         self.imported = bound["import"] - bound["value"] - bound["definition"] - bound["decorated"]
         self.values = bound["value"]
         self.decorated = bound["decorated"]
-        self.defined = bound["definition"] - bound["value"] - bound["import"] - bound["decorated"]
+        others = ("derived", "value", "import", "decorated")
+        self.defined = bound["definition"].difference(*(bound[other] for other in others))
         reflection = Reflection(tree)
         self.assigned = reflection.assigned
         self.written = reflection.written | written_outside
