@@ -18,6 +18,7 @@ from omni_ipc.testbed.instrument.kinds import VALUES, ItemsTold, Told, bare, con
 from omni_ipc.testbed.instrument.sites import Kind, Site
 from omni_ipc.testbed.instrument.tables import (
     BY_NAME,
+    IN_PLACE,
     OF_ERRORS,
     PURE,
     READERS,
@@ -238,7 +239,8 @@ class Effects:
         found = bare(look_up(kind, method))
         if self.knows(found) or is_of(getattr(found, "__module__", None) or "", TOOLS):
             return Passing.NOTHING
-        return Passing.READS if method in READERS or self._is_seen(found, kind) else Passing.CHANGES
+        reads = method in READERS or method in IN_PLACE or self._is_seen(found, kind)
+        return Passing.READS if reads else Passing.CHANGES
 
     def _value(self, site: Site, kind: type) -> Use | None:
         if issubclass(kind, _VIEWS):

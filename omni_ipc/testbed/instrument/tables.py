@@ -34,7 +34,7 @@ _MAPPING = _table(
     KEY_DELETE="pop __delitem__",
     SHAPE_READ="keys __iter__ __len__ __reversed__ fromkeys",
     READ="items values copy __eq__ __ne__ __or__ __ror__ __repr__ __str__ most_common elements total",
-    WRITE="update clear popitem move_to_end subtract __ior__ __init__ += |=",
+    WRITE="update clear popitem move_to_end subtract __ior__ __init__",
 )
 _SEQUENCE = _table(
     KEY_READ="__getitem__",
@@ -43,7 +43,7 @@ _SEQUENCE = _table(
     READ="index count copy __iter__ __contains__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __add__ __mul__ __rmul__ "
     "__repr__ __str__ __reversed__ hex decode find startswith endswith join split strip lower upper",
     WRITE="append extend insert remove pop clear sort reverse appendleft extendleft popleft rotate __delitem__ "
-    "__iadd__ __imul__ __init__ += *=",
+    "__iadd__ __imul__ __init__",
 )
 _SET = _table(
     KEY_READ="__contains__",
@@ -53,7 +53,7 @@ _SET = _table(
     READ="copy union intersection difference symmetric_difference issubset issuperset isdisjoint __iter__ __eq__ "
     "__ne__ __or__ __and__ __sub__ __xor__ __le__ __lt__ __ge__ __gt__ __repr__ __str__",
     WRITE="update clear pop intersection_update difference_update symmetric_difference_update __ior__ __iand__ "
-    "__isub__ __ixor__ __init__ |= &= -= ^= +=",
+    "__isub__ __ixor__ __init__",
 )
 TABLES: Mapping[type, Mapping[str, Effect]] = {
     dict: _MAPPING,
@@ -119,9 +119,15 @@ LATER = _words("__anext__ asend athrow aclose anext closing aclosing")
 PURE = ("__getitem__", "__contains__", "__len__", "__iter__", "__eq__")
 """Methods of somebody else's C code that change nothing."""
 
-TAKERS = _words(
-    "__init__ update extend extendleft += |= &= -= ^= union intersection difference symmetric_difference "
-    "intersection_update difference_update symmetric_difference_update"
+IN_PLACE = _words(
+    "__iadd__ __isub__ __imul__ __imatmul__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __ilshift__ __irshift__ "
+    "__iand__ __ior__ __ixor__"
+)
+"""Methods behind ``x += y`` and the like."""
+
+TAKERS = IN_PLACE | _words(
+    "__init__ update extend extendleft union intersection difference symmetric_difference intersection_update "
+    "difference_update symmetric_difference_update"
 )
 """Methods of containers that read one that they are given; others keep it at most."""
 

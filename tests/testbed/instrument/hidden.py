@@ -931,6 +931,24 @@ def main():
     def b(): l.extend(d); out.append(list(l))
     run(a,b); return out
 """,
+    "array_grown": """
+import array
+def main():
+    t=array.array("i",[1]); out=[]
+    def a():
+        x=t; x+=array.array("i",[2]); x*=2
+    def b(): out.append(len(t))
+    run(a,b); return out
+""",
+    "array_divided": """
+import numpy
+def main():
+    t=numpy.ones(2); out=[]
+    def a():
+        x=t; x/=2; x**=2
+    def b(): out.append(float(t[0]))
+    run(a,b); return out
+""",
     "own_iter": """
 class Bag:
     def __init__(self): self.items=[1,1]

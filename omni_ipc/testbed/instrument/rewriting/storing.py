@@ -11,7 +11,6 @@ from omni_ipc.testbed.instrument.rewriting.values import Values
 from omni_ipc.testbed.instrument.sites import Kind
 
 Statements = ast.stmt | list[ast.stmt]
-_GROWING = (ast.Add, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, ast.Mult)
 
 
 class Storing(Values):
@@ -75,10 +74,11 @@ class Storing(Values):
 
     def _grown(self, node: ast.AugAssign, before: ast.expr) -> ast.expr:
         """Rewrite what makes the new value; a container is the same as before, and has changed."""
-        if not isinstance(node.op, _GROWING):
-            return hook(in_place(node.op), before, self.visited(node.value), at=node)
-        pair = hook("touch_grown", self.call_site("+=", node), before, self.visited(node.value), at=node)
+        pair = hook("touch_grown", self._growing(node), before, self.visited(node.value), at=node)
         return hook(in_place(node.op), starred(pair), at=node)
+
+    def _growing(self, node: ast.AugAssign) -> ast.Constant:
+        return self.call_site(f"__{in_place(node.op)}__", node)
 
     def _twice(self, node: ast.expr) -> tuple[ast.expr, ast.expr]:
         """Evaluate an expression once, for two uses."""
@@ -103,12 +103,10 @@ class Storing(Values):
         return ast.copy_location(ast.Subscript(target, key, context), node)
 
     def _grow_local(self, node: ast.AugAssign) -> ast.stmt:
-        """Rewrite ``x += y`` of a local variable: a container that others have, too, grows in place."""
+        """Rewrite ``x += y`` of a local variable: a container or an array that others have, too, grows in place."""
         assert isinstance(node.target, ast.Name)
-        node.value = self.visited(node.value)
-        if isinstance(node.op, _GROWING):
-            site = self.call_site("+=", node)
-            node.value = hook("touch_added", site, load(node.target.id, node), node.value, at=node.value)
+        grown, added = load(node.target.id, node), self.visited(node.value)
+        node.value = hook("touch_added", self._growing(node), grown, added, at=node.value)
         return node
 
     def _grow_variable(self, node: ast.AugAssign, target: ast.Name) -> ast.stmt:
