@@ -178,10 +178,10 @@ class ControlledLoop(TurningLoop):
     def intrude(self, action: str, *, reading: bool = False) -> None:
         """Let another task than the one that runs the loop use what is in it, in a step of its own.
 
-        Points: before the use, unless the loop is idle and its maker uses it.
+        Points: before the use, unless nobody else lives: a thread that was started may be about to run an idle loop.
         """
         kernel = self.kernel
-        if self.home is None and kernel.current is self.maker:
+        if len(kernel.living) == 1:
             kernel.writes |= self.subject.bit
         else:
             kernel.perform((Reading if reading else Operation)(f"asyncio.{action}", self.subject, nothing))
@@ -233,9 +233,12 @@ class ControlledLoop(TurningLoop):
             self._sent[handle] = locate_here()
 
     def _look(self, what: str) -> None:
-        """Let a task read whether the loop runs or is closed; one that does not run it does so in a step of its own."""
+        """Let a task read whether the loop runs or is closed.
+
+        Points: before that, unless the task runs it, or nobody else lives.
+        """
         kernel = self.kernel
-        if kernel.current is self.home or (self.home is None and kernel.current is self.maker):
+        if kernel.current is self.home or len(kernel.living) == 1:
             kernel.reads |= self.subject.life
         else:
             operation = Reading(f"loop.{what}", self.subject, nothing)

@@ -28,7 +28,6 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
 
     Attributes:
         home: the task that runs it; None while nobody does.
-        maker: the task that made it.
         timers: by (time, number), with the handle and the moment at which it was set.
         due: timers that have fired, and whose callbacks the next turn makes ready.
         in_timer: a timer runs, and not what it made ready.
@@ -40,7 +39,6 @@ class TurningLoop(LoopBase):  # type: ignore[misc]
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.home: Task | None = None
-        self.maker = kernel.current
         self.subject = LoopSubject(kernel, self)
         super().__init__()
         self.loops = Loops.of(kernel)

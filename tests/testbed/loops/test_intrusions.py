@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from omni_ipc.records import FailureKind
 from omni_ipc.testbed import explore, loops
 from omni_ipc.testbed.standard.world import running
-from tests.testbed.loops.test_finds import holds, run
+from tests.testbed.loops.test_finds import found, holds, in_thread, run
 
 
 def _looks(act: Callable[[asyncio.Queue[int]], object], look: Callable[[asyncio.Queue[int]], object]) -> set[str]:
@@ -110,6 +111,42 @@ def test_who_was_told_that_a_loop_runs_may_find_it_at_rest_again() -> None:
         return False
 
     assert set(explore(scenario, strategy="depth-first").outcomes) == {"False", "True"}
+
+
+@pytest.mark.parametrize("what", ["is_running", "is_closed"])
+def test_who_made_a_loop_may_see_each_phase_of_its_life_in_a_thread(what: str) -> None:
+    """What it looks at behind `start()` is no part of that step: the thread may have begun, and ended."""
+
+    def scenario() -> bool:
+        loop = asyncio.new_event_loop()
+
+        def work() -> None:
+            loop.run_until_complete(asyncio.sleep(0))
+            loop.close()
+
+        thread = in_thread(work)
+        seen: bool = getattr(loop, what)()
+        thread.join()
+        return seen
+
+    assert set(explore(scenario, strategy="depth-first").outcomes) == {"False", "True"}
+
+
+@pytest.mark.parametrize("threadsafe", [False, True])
+def test_who_made_a_loop_stops_it_in_a_thread_as_any_other_does(threadsafe: bool) -> None:
+    """The thread may sleep in its loop already, and `call_soon` wakes nobody."""
+
+    def scenario() -> None:
+        loop = asyncio.new_event_loop()
+        thread = in_thread(loop.run_forever)
+        (loop.call_soon_threadsafe if threadsafe else loop.call_soon)(loop.stop)
+        thread.join()
+        loop.close()
+
+    if threadsafe:
+        holds(scenario)
+    else:
+        found(scenario, FailureKind.LOST_WAKEUP, "something to do in loop1")
 
 
 def test_pending_tasks_of_a_run_can_be_listed() -> None:
