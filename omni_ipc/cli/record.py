@@ -21,7 +21,10 @@ def record(
     anew: Annotated[bool, typer.Option("--anew", help="Remove the recordings of before that lie there.")] = False,
     json: Json = None,
 ) -> int:
-    """Run a command, and take down every step of the Python processes that come of it."""
+    """Run a command, and take down every step of the Python processes that come of it.
+
+    Ends with 1 if the command failed, and tells with which exit code (--json: exit_code).
+    """
     with answered():  # once the command runs, Ctrl-C is its business
         from omni_ipc.workflows.recording import record as run
         from omni_ipc.workflows.validating import fitting_specs
