@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -99,9 +100,16 @@ def _setting(original: Method) -> Method:
         if (kernel := running()) is not None:
             is_made = not {"disabled", "lock"}.isdisjoint(vars(one))  # what its class sets last
             (save if is_made else spare)(kernel, one)
+            if name == "lock":
+                kernel.closers.append(functools.partial(_leave, one))
         super(logging.Filterer, one).__setattr__(name, value)
 
     return set_attribute
+
+
+def _leave(handler: logging.Handler) -> None:
+    """Give a handler of an ended run a real lock: `logging` takes that when the process ends, and after a fork."""
+    vars(handler)["lock"] = threading.RLock()
 
 
 LOGGERS: tuple[Redirect, ...] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -681,3 +682,26 @@ def main():
         tmp_path,
     )
     assert report.outcomes == (str(line),), report.reason
+
+
+_LEFT = """
+import logging
+from omni_ipc.testbed import explore
+made = []
+class Made(logging.Handler):
+    def emit(self, record): made.append(self)
+def deadlock():
+    handler = Made()
+    logging.getLogger("a").addHandler(handler)
+    logging.getLogger("a").warning("kept")
+    handler.acquire()
+    __import__("threading").Event().wait()
+print(explore(deadlock, runs=5).verdict)
+"""
+
+
+def test_a_handler_that_is_left_with_its_lock_held_does_not_fail_the_end_of_the_process(tmp_path: Path) -> None:
+    """`logging` takes the lock of each handler there is, to close it; that of a run which has ended is nobody's."""
+    (tmp_path / "left.py").write_text(_LEFT)
+    ended = subprocess.run([sys.executable, "left.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("violated\n", "", 0)
