@@ -93,6 +93,20 @@ def test_a_campaign_goes_on_with_what_is_known(small: Small) -> None:
     assert ends(fates[LOST]) == [("first", "noticed nothing"), ("second", "failed")]
 
 
+def test_what_a_busy_machine_left_undecided_is_tried_again(small: Small) -> None:
+    """By whoever goes on with the campaign; and until then it is told beside what survived."""
+    busy = small.root.parent / "busy"
+    busy.touch()
+    meets = attack(
+        "meets", f"sys.exit(3) if Path({str(busy)!r}).exists() and not thing.sent else None\nassert thing.sent"
+    )
+    assert small.run(meets, only=SENT)[SENT].in_words == (
+        "noticed by none of 1 that were tried, of which 1 decided nothing: the same command tries these again"
+    )
+    busy.unlink()
+    assert ends(small.run(meets, only=SENT)[SENT]) == [("meets", "failed")]
+
+
 def test_a_campaign_is_refused_after_an_edit(small: Small) -> None:
     """What is known is about another text; and what is no campaign is no ground to stand on."""
     small.run(SEES_SENT)

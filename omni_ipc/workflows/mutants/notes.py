@@ -51,7 +51,14 @@ class Fate(msgspec.Struct, frozen=True):
         """What became of it: "noticed by conform Lane, which failed, 2.1 s"."""
         if killer := self.killer:
             return f"noticed by {killer.attack}, which {killer.how}, {killer.seconds:.1f} s"
-        return f"noticed by none of {len(self.tried)} that were tried"
+        undecided = sum(each.how is How.UNDECIDED for each in self.tried)
+        of_them = f", of which {undecided} decided nothing: the same command tries these again" if undecided else ""
+        return f"noticed by none of {len(self.tried)} that were tried{of_them}"
+
+    @property
+    def as_far_as_decided(self) -> Fate:
+        """Without attacks that decided nothing: a busy machine may have been in their way."""
+        return msgspec.structs.replace(self, tried=tuple(each for each in self.tried if each.how is not How.UNDECIDED))
 
 
 class _Known(msgspec.Struct):
@@ -81,6 +88,7 @@ class Notes:
                 f"'{self._path}' is about another state of the checkout: it was edited since. "
                 "Give another folder, or delete this one to begin anew."
             )
+        self._known.fates = {name: fate.as_far_as_decided for name, fate in self._known.fates.items()}
 
     @property
     def checkout(self) -> str:
