@@ -26,6 +26,8 @@ from omni_ipc.transport.stock import Stock
 
 POISON = 0xDB
 
+_FOREVER_S = 1e6  # a lock refuses more than it can count, and infinity
+
 
 class Slab:
     """One process's slab, for any number of its threads."""
@@ -147,7 +149,8 @@ class Slab:
 
     def _wait(self, nbytes: int, deadline: float) -> Loan | None:
         """Wait for a slot: one thread by the bell, and the others for its turn, as it may wait for another size."""
-        while not self._waiting.acquire(timeout=min(max(deadline - self._rt.now(), 0.0), bell.LONGEST_SLEEP_S)):
+        longest_s = min(bell.LONGEST_SLEEP_S, _FOREVER_S)
+        while not self._waiting.acquire(timeout=min(max(deadline - self._rt.now(), 0.0), longest_s)):
             if (loan := self._lend(nbytes)) is not None or self._rt.now() >= deadline:
                 return loan
         try:
