@@ -99,6 +99,16 @@ class FakeWorker:
         self._world.stop.clear()
 
 
+class Device(HostDevice):
+    """Is taken by a worker until it is closed."""
+
+    def __init__(self) -> None:
+        self.is_taken = True
+
+    def close(self) -> None:
+        self.is_taken = False
+
+
 class World:
     """The processes of a run, and what stands in for the system's."""
 
@@ -106,6 +116,7 @@ class World:
         self.rt, self.stop, self.sockets = rt, rt.event(), Sockets(rt)
         self.started: list[TaskProcess] = []
         self.main_loops: list[Task] = []
+        self.devices: list[Device] = []
         own = SimpleNamespace(spawn=self._spawn, future=rt.future)
         for module in (host, hosted, process):
             patch.setattr(module, "socket", self.sockets.module)
@@ -117,7 +128,7 @@ class World:
         patch.setattr(hosted, "os", SimpleNamespace(**{**vars(os), "_exit": _exit}))
         patch.setattr(hosted, "gc", SimpleNamespace(collect=lambda: None))  # it takes most of the time of a run
         patch.setattr(hosted, "make_runtime", lambda spec, others: own)
-        patch.setattr(hosted, "make_device", lambda rt, spec: HostDevice())
+        patch.setattr(hosted, "make_device", lambda rt, spec: self._make_device())
         patch.setattr(hosted, "make_worker", self._make_worker)
         patch.setattr(host, "NativeRuntime", lambda: rt)
         patch.setattr(host, "select", SimpleNamespace(poll=lambda: Poll(self), POLLIN=select.POLLIN))
@@ -136,6 +147,10 @@ class World:
 
     def _await_end(self, pidfd: int, *, within_ms: None) -> None:
         next(each for each in self.started if each.pidfd == pidfd).wait()
+
+    def _make_device(self) -> Device:
+        self.devices.append(Device())
+        return self.devices[-1]
 
     def _make_worker(self, rt: object, spec: WorkerSpec, *_: object) -> FakeWorker:
         return FakeWorker(self, spec.pipeline)
@@ -179,7 +194,7 @@ def explored(monkeypatch: pytest.MonkeyPatch) -> Explored:
 
 
 def test_a_host_runs_one_worker_after_another_and_ends_by_itself(explored: Explored) -> None:
-    """It is free before and behind each; and nothing of a worker runs once it has ended."""
+    """It is free before and behind each; and nothing of a worker runs, or has the device, once it has ended."""
 
     def scenario(world: World) -> None:
         with WorkerHost(timeout_s=TIMEOUT_S) as owned:
@@ -191,6 +206,7 @@ def test_a_host_runs_one_worker_after_another_and_ends_by_itself(explored: Explo
                 world.stop.set()
                 owned.await_answer(Ended)
                 assert not world.main_loops[-1].is_alive()
+                assert not world.devices[-1].is_taken
             assert owned.free
         assert not owned._keeper.is_alive()
         assert world.started[0].poll() == 0
