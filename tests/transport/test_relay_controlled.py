@@ -19,7 +19,7 @@ from omni_ipc.transport.channel import PortReceiver
 from omni_ipc.transport.connection import Connection
 from omni_ipc.transport.geometry import SlotClass
 from omni_ipc.transport.guests import GuestReader
-from omni_ipc.transport.layout import DOORBELL_BYTES
+from omni_ipc.transport.layout import DOORBELL_BYTES, RECORD_BYTES
 from omni_ipc.transport.port import Port
 from omni_ipc.transport.reader import LaneReader
 from omni_ipc.transport.relay import Relay
@@ -177,6 +177,24 @@ def test_whoever_leaves_a_relay_keeps_nothing_for_the_guest() -> None:
             relay.send(Note(), world.receive(1))
         assert world.is_free()
         rt.spawn(world.port.close, name="guest").join()
+
+    explored(scenario)
+
+
+def test_whoever_leaves_a_relay_without_room_keeps_nothing_for_the_guest_either() -> None:
+    """That it was left cannot be said; it is told, and may be said once more when there is room."""
+
+    def scenario(rt: Runtime) -> None:
+        world = World(rt)
+        with pytest.raises(Timeout):
+            world.relay.send(Note(), world.receive(1))
+        while world.relay._writer.lane.room() >= RECORD_BYTES:
+            world.relay._writer.send(b"", timeout=0)  # smaller than what says that it is closed
+        with pytest.raises(Full):
+            world.relay.close()
+        assert world.is_free()
+        rt.spawn(world.port.close, name="guest").join()
+        world.relay.close()
 
     explored(scenario)
 
