@@ -75,7 +75,7 @@ class ControlledFuture(Future[Any], Controlled):
         return cancelled
 
     def set_running_or_notify_cancel(self) -> bool:
-        return bool(self.kernel.perform(Operation("future.set_running_or_notify_cancel", self, self.begin)))
+        return bool(self.kernel.perform(Operation("future.set_running_or_notify_cancel", self, self._begin)))
 
     def set_result(self, result: Any) -> None:
         self.kernel.perform(Operation("future.set_result", self, lambda: self._settle(result, None)))
@@ -96,8 +96,7 @@ class ControlledFuture(Future[Any], Controlled):
         self._cancel()
         return self._call_back if self._callbacks else None
 
-    def begin(self) -> bool:
-        """Tell the future that its value is being computed, without a point; False if it was cancelled."""
+    def _begin(self) -> bool:
         if self._stage not in (PENDING, CANCELLED):
             _LOGGER.critical("Future %s in unexpected state: %s", self.name, self._stage)
             raise RuntimeError("Future in unexpected state")
@@ -105,10 +104,6 @@ class ControlledFuture(Future[Any], Controlled):
         if self._stage is NOTIFIED:
             self.settled_at = self.kernel.depth
         return self._stage is RUNNING
-
-    def has_ended(self) -> bool:
-        """Tell whether `wait` and `as_completed` count it as done: one that was just cancelled is not yet."""
-        return self._stage in (NOTIFIED, FINISHED)
 
     def _await(self, action: str, timeout: float | None) -> BaseException | None:
         """Wait until the future is settled, and return its error."""
