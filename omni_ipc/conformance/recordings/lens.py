@@ -45,10 +45,10 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         causes: effect -> its cause: of the same parameters, the cause came first.
         until: a step that takes hold of something -> the one that lets go: who leaves in between has not taken hold.
         single: action -> a variable of which the model takes one member at most; where more go, the ids leave.
-        lost: regions behind which the model cannot follow whom they name: their ids leave.
-            Of any task, or of one, or of all others: "task: region", "not task: region".
         intruding: actions of destructors, which may come inside of any other one, and are no part of it: their ids
             leave then.
+        lost: regions behind which the model cannot follow whom they name: their ids leave.
+            Of any task, or of one, or of all others: "task: region", "not task: region".
         beyond: regions, likewise, of what the model does not speak of; a family that meets one is left out.
         defined: constant or definition of the model -> what the trace module defines for it.
         assigned: constant of the model -> its value, as in a cfg.
@@ -78,8 +78,8 @@ class Lens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     causes: dict[str, str] = {}
     until: dict[str, str] = {}
     single: dict[str, str] = {}
-    lost: tuple[str, ...] = ()
     intruding: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     defined: dict[str, str] = {}
     assigned: dict[str, str] = {}
